@@ -21,7 +21,7 @@ pub(crate) enum FrameEffect {
 /// The three icons of the tray.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrayFace {
-    /// Nothing runs.
+    /// No task is open.
     Idle,
     /// Tasks run, nobody is asked.
     Working,

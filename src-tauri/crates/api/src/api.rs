@@ -20,7 +20,6 @@ use crate::feed::open_feeds::Feeds;
 /// What only a running core has.
 #[derive(Clone)]
 pub struct LiveCore {
-    /// The engine.
     pub engine: Engine,
     /// Where secret values of servers lie.
     pub secrets: Arc<dyn Secrets>,

@@ -38,7 +38,6 @@ use crate::suggestion::did_you_mean;
 
 /// Something that is told of every call: its name and its types.
 pub(crate) trait CallVisitor {
-    /// One call.
     fn call<I: ts_rs::TS + 'static, O: ts_rs::TS + 'static>(&mut self, name: &'static str);
 }
 

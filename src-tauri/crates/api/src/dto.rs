@@ -31,7 +31,7 @@ pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerD
 pub use task::content::{ContentDto, PartDto, PieceDto};
 pub use task::facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
 pub use task::history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
-pub use task::list::{ListGroup, ListQuery, ListView, TaskFlag};
+pub use task::list::{ListGroup, ListQuery, ListView, TaskFlagDto};
 pub use task::related_tasks::{FormDto, HeldDto, HeldWhy, JobDto, ParentDto, RelatedTaskDto, VerdictDto};
 pub use task::row::TaskRow;
 pub use task::{LogLineDto, TaskDto, TaskListDto};

@@ -23,22 +23,16 @@ pub struct FieldChoice {
 /// What a field holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldKind {
-    /// Text.
     Text {
-        /// Fewest characters.
         min: Option<u64>,
-        /// Most characters.
         max: Option<u64>,
         /// `email`, `uri` (also `url`), `date` or `date-time`; others are not checked.
         format: Option<String>,
     },
-    /// A number.
     Number {
         /// Only whole ones.
         whole: bool,
-        /// Smallest.
         min: Option<f64>,
-        /// Largest.
         max: Option<f64>,
         /// It must be greater than this.
         above: Option<f64>,
@@ -50,14 +44,7 @@ pub enum FieldKind {
     /// One of several.
     One(Vec<FieldChoice>),
     /// Some of several.
-    Many {
-        /// The choices.
-        of: Vec<FieldChoice>,
-        /// Fewest.
-        min: Option<u64>,
-        /// Most.
-        max: Option<u64>,
-    },
+    Many { of: Vec<FieldChoice>, min: Option<u64>, max: Option<u64> },
     /// Anything else: any JSON value.
     Json,
 }

@@ -33,7 +33,7 @@ pub use runtime::clock::SystemClock;
 pub use runtime::gauges::{Gauge, GaugeUnit, Gauges};
 pub use runtime::thread_activity::{ThreadActivity, activities};
 pub use servers::open_connection::OpenConnection;
-pub use tasks::feed::FeedFrame;
+pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;
 pub use tasks::retention::Quota;

@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use crate::bridge::core_finder::{CoreFinder, CoreStream};
 use crate::bridge::stdio_lines::{StdioLine, StdioLines};
-use crate::bridge::unanswered::UnansweredRequests;
+use crate::bridge::unanswered::ForwardedRequests;
 
 /// Which side of the bridge ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let requests = Mutex::new(UnansweredRequests::new(&policy.hosting.doorway));
+    let requests = Mutex::new(ForwardedRequests::new(&policy.hosting.doorway));
     let mut client = Client { input: StdioLines::new(input, policy.message_cap_bytes), output };
     loop {
         let Some(stream) = connect(&finder, &requests, &mut client, policy.gateway.bridge_patience).await? else {
@@ -77,7 +77,7 @@ where
 /// Waits for a core and reads what the client sends; `None` when the client left.
 async fn connect<R, W>(
     finder: &CoreFinder,
-    requests: &Mutex<UnansweredRequests>,
+    requests: &Mutex<ForwardedRequests>,
     client: &mut Client<R, W>,
     patience: Duration,
 ) -> Result<Option<CoreStream>, ApiError>
@@ -125,7 +125,7 @@ where
 /// Carries lines between the client and a core until one of them is gone.
 async fn carry<R, W>(
     stream: CoreStream,
-    requests: &Mutex<UnansweredRequests>,
+    requests: &Mutex<ForwardedRequests>,
     client: &mut Client<R, W>,
     policy: &Policy,
 ) -> EndedSide
@@ -196,7 +196,7 @@ where
 async fn replay<S, R, W>(
     from: &mut StdioLines<S>,
     to: &mut (impl AsyncWrite + Unpin),
-    requests: &Mutex<UnansweredRequests>,
+    requests: &Mutex<ForwardedRequests>,
     client: &mut Client<R, W>,
     limit: Duration,
 ) -> Result<(), EndedSide>

@@ -44,7 +44,7 @@ pub enum KeeperError {
     /// The keeper's folder cannot be used.
     #[error("the folder `{path}` cannot be used: {source}")]
     Place {
-        /// The folder.
+        /// The folder that was asked for.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -415,7 +415,8 @@ impl KeeperServer {
         }
     }
 
-    fn on_written(&mut self, (number, done): WriteOutcome) {
+    fn on_written(&mut self, outcome: WriteOutcome) {
+        let (number, done) = outcome;
         let why = done.err().unwrap_or_default();
         self.notify_core(KeeperFrame::new(FrameKind::Wrote, number, why.into_bytes()));
     }

@@ -53,7 +53,7 @@ impl SqliteCallIntents {
         let numbers = &policy.gateway;
         let (file, earlier) = IntentFile::open(path, Sealer::new(&key), policy).await?;
         let queue = Arc::new(IntentQueue::new(numbers.intents_queue, numbers.intent_room_wait));
-        spawn(Box::pin(work(Arc::clone(&queue), file, (numbers.intent_settle, numbers.intent_retry))));
+        spawn(Box::pin(work(Arc::clone(&queue), file, numbers.intent_settle, numbers.intent_retry)));
         Ok(Self { queue, earlier: Arc::new(Mutex::new(earlier)) })
     }
 }
@@ -95,7 +95,7 @@ impl Drop for SqliteCallIntents {
 }
 
 /// Writes what waits, until the queue is closed and empty. What could not be written is tried again.
-async fn work(queue: Arc<IntentQueue>, mut file: IntentFile, (settle, retry): (Duration, Duration)) {
+async fn work(queue: Arc<IntentQueue>, mut file: IntentFile, settle: Duration, retry: Duration) {
     while queue.wait(settle).await {
         let batch: IntentBatch = queue.take(settle);
         match file.write(&batch).await {

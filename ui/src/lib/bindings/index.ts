@@ -10,7 +10,6 @@ export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 /** What was done: the words of the audit log. */
 export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked";
 
-/** Who acted. */
 export type ActorDto = "person" | "agent" | "server" | "limit" | "taskwarden";
 
 /** An agent to add. */
@@ -34,19 +33,9 @@ secrets?: Record<string, string>,
 agreed: boolean, };
 
 /** How a server is reached. */
-export type AddressDto = { "kind": "stdio",
-/** The program. */
-command: string,
-/** Its arguments. */
-args: Array<string>,
-/** Plain environment. */
-env: Record<string, string>,
+export type AddressDto = { "kind": "stdio", command: string, args: Array<string>, env: Record<string, string>,
 /** Names of environment variables whose values are secrets. */
-secretEnv: Array<string>,
-/** Working directory. */
-cwd: string | null, } | { "kind": "http",
-/** The endpoint. */
-url: string,
+secretEnv: Array<string>, cwd: string | null, } | { "kind": "http", url: string,
 /** Names of headers whose values are secrets. */
 secretHeaders: Array<string>, };
 
@@ -58,9 +47,7 @@ server: string,
 task: string, };
 
 /** An agent that was added. Has no `Debug`: it carries the token. */
-export type AgentAdded = {
-/** The agent. */
-agent: AgentFacts,
+export type AgentAdded = { agent: AgentFacts,
 /** Its token, `twa_…`; nobody can show it again. */
 token: string,
 /** Where it reaches all servers over HTTP; null when no address is open. */
@@ -68,7 +55,6 @@ url: string | null,
 /** Settings for the agent's program, with the token. */
 settings: ReadySettings, };
 
-/** An agent. */
 export type AgentFacts = {
 /** Our id of it, `agt_…`. */
 id: string,
@@ -100,15 +86,12 @@ learnedTimeoutMs: number | null,
 /** Whether a stream of it is open, or it was heard of within the last minute. */
 connected: boolean, };
 
-/** All agents. */
 export type AgentList = {
 /** Those that have access first, by name. */
 agents: Array<AgentFacts>, };
 
 /** An agent that has no access any more. */
-export type AgentRevoked = {
-/** The agent. */
-agent: AgentFacts,
+export type AgentRevoked = { agent: AgentFacts,
 /** Tasks of it that were asked to stop. */
 stopped: number,
 /** What became of each of them so far, at most a page. */
@@ -127,11 +110,7 @@ why: string | null, };
 /** An answer, without its content. */
 export type AnswerDto = {
 /** `accept`, `decline` or `dismiss`. */
-action: "accept" | "decline" | "dismiss",
-/** Who. */
-by: string,
-/** When. */
-at: string,
+action: "accept" | "decline" | "dismiss", by: string, at: string,
 /** How far it got on its way to the server. */
 delivery: "recorded" | "sent" | "acknowledged" | "refused",
 /** Why the server refused it. */
@@ -140,22 +119,16 @@ refusedWhy: string | null,
 notBefore: string | null, };
 
 /** What became of an answer. */
-export type AnswerGiven = {
-/** The task. */
-id: string,
+export type AnswerGiven = { id: string,
 /** The question as it stands now. */
 request: RequestDto,
 /** Open questions of this task that remain. */
 stillOpen: number, };
 
 /** An answer. Has no `Debug`: it carries content. */
-export type AnswerRequest = {
-/** The task. */
-id: string,
+export type AnswerRequest = { id: string,
 /** Which question; may be left out when one is open. */
-key?: string | null,
-/** Which outcome. */
-action: Choice,
+key?: string | null, action: Choice,
 /** Content of an accepted form. */
 content?: object | null,
 /** Hold it back for a few seconds, so that it can be undone; the call then returns at once. */
@@ -173,9 +146,7 @@ hint: string, };
 /** A question with its task, in the inbox of the command line. */
 export type AskedDto = {
 /** The task's handle. */
-task: string,
-/** Its server. */
-server: string,
+task: string, server: string,
 /** Its tool, where known. */
 tool: string | null,
 /** Whose call it is. */
@@ -230,27 +201,21 @@ complete: boolean,
 broken: BrokenRowDto | null, };
 
 /** An audit row that does not fit. */
-export type BrokenRowDto = {
-/** Its number. */
-number: number,
+export type BrokenRowDto = { number: number,
 /** What is wrong with it. */
 why: string, };
 
 /** What can be set for an agent. */
 export type BudgetChoices = {
 /** Families of tokenizers. */
-families: Array<FamilyDto>,
-/** Models. */
-models: Array<ModelDto>,
+families: Array<FamilyDto>, models: Array<ModelDto>,
 /** Agent programs whose behaviour is known. */
 programs: Array<ProgramChoice>, };
 
 /** The budget of one agent, as lists show it. */
 export type BudgetDto = {
 /** The agent's name. */
-agent: string,
-/** Its id. */
-agentId: string,
+agent: string, agentId: string,
 /** In which tokens. */
 family: FamilyDto,
 /** Its program, whose profile says what of all that stands in the window. */
@@ -279,7 +244,6 @@ coming: Array<ComingDto>,
 /** The limit of its window, where a rule sets one. */
 limit: LimitDto | null, };
 
-/** All budgets. */
 export type BudgetList = {
 /** Agents with access, those nearest to their limit first; those without a window last. */
 budgets: Array<BudgetDto>,
@@ -303,16 +267,12 @@ earlier: Array<WindowDto>,
 /** What it spent today, by source. */
 spentToday: Array<SourcePart>,
 /** What tasks kept out today. */
-keptOutToday: number,
-/** How exact. */
-keptOutExactness: ExactnessDto,
+keptOutToday: number, keptOutExactness: ExactnessDto,
 /** What it wasted today, by server. */
 waste: Array<WasteDto>, };
 
 /** Tasks to cancel. */
-export type CancelTasks = {
-/** Their handles. */
-ids: Array<string>,
+export type CancelTasks = { ids: Array<string>,
 /** Besides, all open tasks that match. */
 query?: ListQuery | null,
 /** In the person's words. */
@@ -339,7 +299,6 @@ export type ChangeSettings = Partial<SettingsDto>;
 /** Which of the three outcomes. */
 export type Choice = "accept" | "decline" | "dismiss";
 
-/** A clean-up. */
 export type CleanStorage = {
 /** Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile. */
 compact: boolean, };
@@ -350,15 +309,9 @@ export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "nee
 /** Something that is about to come into a window. */
 export type ComingDto = {
 /** The task, `hdl_…`. */
-id: string,
-/** Its server. */
-server: string,
-/** Its tool. */
-tool: string | null,
+id: string, server: string, tool: string | null,
 /** Tokens; null while nothing is known. */
-tokens: number | null,
-/** How exact. */
-exactness: ExactnessDto,
+tokens: number | null, exactness: ExactnessDto,
 /** What keeps it. */
 state: ComingState,
 /** The phase of an open task, as lists of tasks show it; null when its result is here. */
@@ -372,9 +325,7 @@ export type ComingState = "held" | "slices" | "working" | "ready";
 /** What is known about reaching a task. */
 export type ContactDto = {
 /** Whether it can be reached. */
-kind: "fresh" | "silent" | "gone" | "blocked",
-/** Last heard. */
-since: string,
+kind: "fresh" | "silent" | "gone" | "blocked", since: string,
 /** Looks in a row that brought nothing. */
 failures: number,
 /** Why nothing was heard, as a sentence. */
@@ -390,13 +341,7 @@ isError: boolean,
 parts: Array<PartDto>, };
 
 /** The core that answers. */
-export type CoreDto = {
-/** Its version. */
-version: string,
-/** Its process. */
-process: number,
-/** Who asks. */
-person: string,
+export type CoreDto = { version: string, process: number, person: string,
 /** When it was started. */
 startedAt: string,
 /** Its data directory. */
@@ -419,17 +364,13 @@ version: string,
 /** Its process, when a core runs. */
 process: number | null,
 /** What and where the registry is. */
-registry: string,
-/** Its schema. */
-schema: number,
+registry: string, schema: number,
 /** Tasks in it. */
 tasks: number,
 /** Open questions in it. */
 openRequests: number,
 /** Audit rows in it. */
-auditRows: number,
-/** Its size. */
-bytes: number,
+auditRows: number, bytes: number,
 /** What its check found; empty is good. */
 findings: Array<string>,
 /** Where secrets lie, when a core runs. */
@@ -463,9 +404,7 @@ servers: Array<ServerDto>,
 /** Names of servers that are gone. */
 goneServers: Array<string>,
 /** Agents that changed or are new. */
-agents: Array<AgentFacts>,
-/** All rules. */
-rules: Array<RuleDto> | null,
+agents: Array<AgentFacts>, rules: Array<RuleDto> | null,
 /** What stands in the windows of agents, all of it; told once a second at most. */
 budgets: BudgetList | null,
 /** How many tasks there are. */
@@ -550,9 +489,7 @@ visible: boolean, };
 export type FormDto = "whole" | "slices" | "trimmed";
 
 /** A piece of news. */
-export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & Delta | { "type": "resync",
-/** Why. */
-why: string, };
+export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & Delta | { "type": "resync", why: string, };
 
 /** By what a list is divided. */
 export type Grouping = "need" | "server" | "agent" | "none";
@@ -560,24 +497,16 @@ export type Grouping = "need" | "server" | "agent" | "none";
 /** Whether a server can be reached now. */
 export type HealthDto = {
 /** Whether it can. */
-kind: "unknown" | "connecting" | "up" | "down" | "blocked",
-/** Since when. */
-since: string | null,
-/** Why not. */
-why: string | null,
+kind: "unknown" | "connecting" | "up" | "down" | "blocked", since: string | null, why: string | null,
 /** What a person can do. */
 hint: string | null,
 /** When it is tried again. */
 retryAt: string | null, };
 
 /** A result that waits for a person before the agent gets it. */
-export type HeldDto = {
-/** Since when. */
-at: string,
+export type HeldDto = { at: string,
 /** Who holds it: a person, or the rule or the limit that does. */
-by: string,
-/** Why. */
-why: HeldWhy,
+by: string, why: HeldWhy,
 /** Its size in tokens, where it is held for it. */
 tokens: number | null,
 /** The limit, with `tooLarge`; up to which the program shows its model all of a result, with `wouldBeCut`. */
@@ -602,9 +531,7 @@ log: Array<LogLineDto>,
 looks: Array<string>, };
 
 /** One audit event. */
-export type HistoryEvent = {
-/** When. */
-at: string,
+export type HistoryEvent = { at: string,
 /** Whose doing it was. */
 lane: "agent" | "server" | "person" | "policy",
 /** What was done: a word of the audit log. */
@@ -645,11 +572,7 @@ export type InboxRow = {
 /** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "overdue" | "lost" | "unconfirmed" | "blocked",
-/** The task. */
-task: string | null,
-/** The question. */
-key: string | null,
+kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "overdue" | "lost" | "unconfirmed" | "blocked", task: string | null, key: string | null,
 /** The server's name. */
 server: string,
 /** The tool, where known. */
@@ -688,11 +611,7 @@ moreQuestions?: number, };
 /** What people want of a task. */
 export type IntentDto = {
 /** What they want. */
-kind: "cancel" | "revoked" | "unwatched",
-/** When. */
-at: string,
-/** Who. */
-by: string,
+kind: "cancel" | "revoked" | "unwatched", at: string, by: string,
 /** In the person's words. */
 reason: string | null,
 /** How far the server is with it; null when nothing was asked of the server. */
@@ -714,11 +633,7 @@ attempt: number,
 attempts: Array<KinDto>, };
 
 /** A child, or another attempt of the same job. */
-export type KinDto = {
-/** Its handle. */
-id: string,
-/** Its server. */
-server: string,
+export type KinDto = { id: string, server: string,
 /** Its tool, where known. */
 tool: string | null,
 /** The one word for it. */
@@ -749,9 +664,7 @@ name: string,
 /** For whom: `everyone`, `agents`, `agent NAME`, `server NAME`. */
 scope: string,
 /** In use now. */
-used: number,
-/** The limit. */
-most: number,
+used: number, most: number,
 /** What both count in. */
 unit: LimitUnit, };
 
@@ -766,9 +679,7 @@ kind: string, };
 /** A group of a list. */
 export type ListGroup = {
 /** Its word or name; empty for tasks of nobody. */
-group: string,
-/** Its tasks. */
-count: number, };
+group: string, count: number, };
 
 /** Which tasks a list shows; an empty list is no condition. */
 export type ListQuery = {
@@ -837,9 +748,7 @@ text: string, };
 export type LongResultDto = "cut" | "file" | "whole";
 
 /** A model whose window is known. */
-export type ModelDto = {
-/** Its name. */
-name: string,
+export type ModelDto = { name: string,
 /** Its family's word. */
 family: string,
 /** The size of its window, in tokens. */
@@ -856,7 +765,6 @@ agents: Array<AgentFacts>,
 /** What is in use of the limits, when a core runs. Scopes name servers and agents. */
 limits: Array<LimitRow>, };
 
-/** No input. */
 export type Nothing = Record<symbol, never>;
 
 /** An agent whose budget is wanted. */
@@ -865,19 +773,13 @@ export type OneAgent = {
 agent: string, };
 
 /** Names one server. */
-export type OneServer = {
-/** Its name. */
-name: string, };
+export type OneServer = { name: string, };
 
 /** Names one task by its handle or a unique beginning of it. */
-export type OneTask = {
-/** The handle. */
-id: string, };
+export type OneTask = { id: string, };
 
 /** How a person's decision came in. */
-export type OriginDto = {
-/** Which way. */
-door: DoorDto,
+export type OriginDto = { door: DoorDto,
 /** The process that asked; null where the system does not tell. */
 process: number | null,
 /** The file that it ran; null where the system does not tell. */
@@ -895,9 +797,7 @@ at: string,
 settledBy: string | null, };
 
 /** A stretch of a list. */
-export type PageTasks = {
-/** Which tasks. */
-query: ListQuery,
+export type PageTasks = { query: ListQuery,
 /** Only this group, as the view names it. */
 group: string | null,
 /** Rows before the first one. */
@@ -906,11 +806,7 @@ offset: number,
 limit: number, };
 
 /** The task that was open when this one was started. */
-export type ParentDto = {
-/** Its handle. */
-id: string,
-/** Its server. */
-server: string,
+export type ParentDto = { id: string, server: string,
 /** Its tool, where known. */
 tool: string | null,
 /** `trace` when both carry the same trace, `openTask` when it was the agent's newest open task. */
@@ -1018,9 +914,7 @@ key: string,
 value: unknown, };
 
 /** A message as it went over the wire, without its body. */
-export type RawDto = {
-/** Its number. */
-n: number,
+export type RawDto = { n: number,
 /** When it came or left. */
 at: string,
 /** Which way it went. */
@@ -1033,9 +927,7 @@ bytes: number,
 cut: boolean, };
 
 /** Messages of a task. */
-export type RawListDto = {
-/** Oldest first. */
-messages: Array<RawDto>, };
+export type RawListDto = { messages: Array<RawDto>, };
 
 /** Which page of the inbox. */
 export type ReadInbox = {
@@ -1045,11 +937,7 @@ offset?: number | null,
 limit?: number | null, };
 
 /** A piece to read. */
-export type ReadPiece = {
-/** The task. */
-id: string,
-/** Of what. */
-of: "result" | "arguments" | "error" | "raw",
+export type ReadPiece = { id: string, of: "result" | "arguments" | "error" | "raw",
 /** Which part; null is the payload as it was on the wire. */
 part: number | null,
 /** From which byte; `next` of the piece before. */
@@ -1072,15 +960,11 @@ claude: string | null,
 programs: Array<ProgramSettings>, };
 
 /** Whether changes are recorded. While they are not, calls of agents are refused before they leave. */
-export type RecordingDto = { "state": "ok" } | { "state": "cannot",
-/** Why. */
-reason: RecordingReason,
+export type RecordingDto = { "state": "ok" } | { "state": "cannot", reason: RecordingReason,
 /** Why, as a sentence without its full stop. */
 message: string,
 /** What a person can do. */
-cure: string,
-/** Since when. */
-since: string,
+cure: string, since: string,
 /** Calls that left before and have no row. */
 calls: Array<UnrecordedCallDto>, };
 
@@ -1088,9 +972,7 @@ calls: Array<UnrecordedCallDto>, };
 export type RecordingReason = "diskFull" | "readOnly" | "damaged" | "slowDisk" | "locked" | "failing";
 
 /** Questions that were refused, because too many of the server's questions are open. */
-export type RefusedQuestionsDto = {
-/** How many. */
-count: number,
+export type RefusedQuestionsDto = { count: number,
 /** When the first of them came. */
 since: string, };
 
@@ -1119,9 +1001,7 @@ tasks: number,
 auditRows: number, };
 
 /** A server to remove. */
-export type RemoveServer = {
-/** Its name. */
-name: string,
+export type RemoveServer = { name: string,
 /** Whether the person knows that its open tasks are lost with it. */
 evenWithOpenTasks?: boolean, };
 
@@ -1174,21 +1054,15 @@ agent: string,
 reason?: string | null, };
 
 /** Which sessions to end. */
-export type RevokeSessions = { "which": "one",
-/** Its id. */
-id: string, } | { "which": "others" };
+export type RevokeSessions = { "which": "one", id: string, } | { "which": "others" };
 
 /** A task to take from its agent. */
-export type RevokeTask = {
-/** Its handle. */
-id: string,
+export type RevokeTask = { id: string,
 /** In the person's words. */
 reason?: string | null, };
 
 /** A rule. Null means that it says nothing about this. */
-export type RuleDto = {
-/** For what. */
-scope: ScopeDto,
+export type RuleDto = { scope: ScopeDto,
 /** Who is asked. */
 asked?: WhoIsAsked | null,
 /** When people are asked too, with `agentThenPeople`. */
@@ -1208,7 +1082,6 @@ taskLimit?: LimitDto | null,
 /** How full the window of an agent may be: warn, ask or hold. In rules of agents alone. */
 windowLimit?: LimitDto | null, };
 
-/** All rules. */
 export type RuleList = {
 /** Agents first, then servers, then tools. */
 rules: Array<RuleDto>, };
@@ -1216,13 +1089,9 @@ rules: Array<RuleDto>, };
 /** For what a rule holds. The narrower wins, field by field: tool, then server, then agent. */
 export type ScopeDto = { "kind": "agent",
 /** Its name or id. */
-agent: string, } | { "kind": "server",
-/** Its name. */
-server: string, } | { "kind": "tool",
+agent: string, } | { "kind": "server", server: string, } | { "kind": "tool",
 /** The server's name. */
-server: string,
-/** The tool. */
-tool: string, };
+server: string, tool: string, };
 
 /** What flowed over time. */
 export type SeriesDto = {
@@ -1242,9 +1111,7 @@ at: string,
 /** Tokens that came in, by source, all of them, in order. */
 sources: Array<SourcePart>,
 /** What tasks kept out. */
-keptOut: number,
-/** Messages. */
-messages: number, };
+keptOut: number, messages: number, };
 
 /** What became of it. */
 export type ServerAdded = {
@@ -1278,11 +1145,7 @@ canCancel: boolean | null,
 /** Whether it can be reached now. */
 health: HealthDto,
 /** Whether a person agreed to contact exactly this address. */
-agreed: boolean,
-/** Who agreed. */
-agreedBy: string | null,
-/** When. */
-agreedAt: string | null,
+agreed: boolean, agreedBy: string | null, agreedAt: string | null,
 /** Tasks on it that are not over: `figures.open`. */
 openTasks: number,
 /** How many tasks of which sort are on it. */
@@ -1301,14 +1164,10 @@ cancels: CancelsDto,
 refusedQuestions: RefusedQuestionsDto | null, };
 
 /** All servers by name. */
-export type ServerList = {
-/** The servers. */
-servers: Array<ServerDto>, };
+export type ServerList = { servers: Array<ServerDto>, };
 
 /** What was removed. */
-export type ServerRemoved = {
-/** Its name. */
-name: string,
+export type ServerRemoved = { name: string,
 /** Open tasks that are lost with it. */
 lostTasks: number, };
 
@@ -1359,9 +1218,7 @@ taskAgeMs: number | null,
 auditAgeMs: number | null, };
 
 /** How the window and its notices behave. */
-export type SettingsDto = {
-/** Which colours. */
-theme: Theme,
+export type SettingsDto = { theme: Theme,
 /** Tell when something waits for a person. */
 notifyWaiting: boolean,
 /** Tell when something is wrong. */
@@ -1401,13 +1258,8 @@ text: string, };
 export type SettingsTransport = "http" | "stdio";
 
 /** A payload to show. */
-export type ShowContent = {
-/** The task. */
-id: string,
-/** Which payload. */
-of: "result" | "arguments" | "error", };
+export type ShowContent = { id: string, of: "result" | "arguments" | "error", };
 
-/** Which hours. */
 export type ShowSeries = {
 /** Of this agent, by name or id; of all when left out. */
 agent?: string | null,
@@ -1416,7 +1268,6 @@ spanMs: number,
 /** How long one point is, in milliseconds: a whole number of hours. */
 stepMs: number, };
 
-/** Which waste. */
 export type ShowWaste = {
 /** How far back, in milliseconds. */
 spanMs: number,
@@ -1529,27 +1380,17 @@ export type Snapshot = {
 /** Names the feed, for `feed.focus`. */
 feed: string,
 /** Everything up to here is covered. */
-upto: number,
-/** The core. */
-core: CoreDto,
+upto: number, core: CoreDto,
 /** Whether it records changes. */
 recording: RecordingDto,
 /** How the window behaves. */
-settings: SettingsDto,
-/** All servers. */
-servers: Array<ServerDto>,
-/** All agents. */
-agents: Array<AgentFacts>,
-/** All rules. */
-rules: Array<RuleDto>,
+settings: SettingsDto, servers: Array<ServerDto>, agents: Array<AgentFacts>, rules: Array<RuleDto>,
 /** What stands in the windows of agents. */
 budgets: BudgetList,
 /** How many tasks there are. */
 totals: Totals,
 /** All that waits for a person. */
-inbox: Array<InboxRow>,
-/** Saved views. */
-views: Array<DeskItem>,
+inbox: Array<InboxRow>, views: Array<DeskItem>,
 /** Counts of the list on screen. */
 view: ListView | null,
 /** The task on screen. */
@@ -1562,31 +1403,23 @@ export type Sorting = "newest" | "oldest" | "changed";
 export type SourceDto = "tools" | "ownTools" | "arguments" | "results" | "handles" | "prompts";
 
 /** One source of a window. */
-export type SourcePart = {
-/** Which. */
-source: SourceDto,
+export type SourcePart = { source: SourceDto,
 /** Tokens in the window. */
-tokens: number,
-/** How exact. */
-exactness: ExactnessDto,
+tokens: number, exactness: ExactnessDto,
 /** Tokens that were passed to the program. */
 passed: number, };
 
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {
 /** The server's name. */
-server: string,
-/** The tool. */
-tool: string,
+server: string, tool: string,
 /** A JSON object, sent as it stands here. */
 arguments: object,
 /** Time agreed for it: past it, it is overdue. */
 limitMs?: number | null, };
 
 /** What became of one wish. */
-export type StopDto = {
-/** The task. */
-id: string,
+export type StopDto = { id: string,
 /** How far the request got. */
 state: string,
 /** Why, when it was refused or not asked. */
@@ -1647,26 +1480,16 @@ taskAgeMs: number,
 auditAgeMs: number, };
 
 /** What is stored, by kind. */
-export type StoredDto = {
-/** Tasks. */
-tasks: StoredKindDto,
+export type StoredDto = { tasks: StoredKindDto,
 /** Arguments, results, answers and errors. */
 payloads: StoredKindDto,
 /** Payloads that no limit removes: their task is open, held, unanswered or undelivered. */
-keptPayloads: StoredKindDto,
-/** Raw messages. */
-rawMessages: StoredKindDto,
-/** Status lines. */
-statusLines: StoredKindDto,
-/** Change rows. */
-changes: StoredKindDto,
+keptPayloads: StoredKindDto, rawMessages: StoredKindDto, statusLines: StoredKindDto, changes: StoredKindDto,
 /** Audit rows that are still there. */
 audit: StoredKindDto, };
 
 /** How much is stored of one kind. */
-export type StoredKindDto = {
-/** Rows. */
-rows: number,
+export type StoredKindDto = { rows: number,
 /** Bytes; null where they are not summed up. */
 bytes: number | null, };
 
@@ -1686,7 +1509,6 @@ export type TaskCounts = {
 /** One number for each query, in their order. */
 counts: Array<number>, };
 
-/** A task. */
 export type TaskDto = {
 /** Our handle of it, `hdl_…`. */
 id: string,
@@ -1780,9 +1602,7 @@ startedBy: string | null, };
 /** Numbers of tasks; a task may be counted in several. */
 export type TaskFigures = {
 /** Every task that is kept. */
-all: number,
-/** Not over. */
-open: number,
+all: number, open: number,
 /** A person has to act on it: asked, in trouble, past a limit that asks, or its result is held. */
 needsYou: number,
 /** The server works on it, and nobody asked it to end. */
@@ -1803,25 +1623,17 @@ finished: number,
 failed: number, };
 
 /** A page of tasks, newest first. */
-export type TaskListDto = {
-/** The tasks. */
-tasks: Array<TaskDto>,
+export type TaskListDto = { tasks: Array<TaskDto>,
 /** Hand this back as `before` for the next page; null at the end. */
 next: string | null, };
 
 /** A stretch of a list with the counts of the whole of it. */
-export type TaskPageDto = {
-/** The rows. */
-rows: Array<TaskRow>,
+export type TaskPageDto = { rows: Array<TaskRow>,
 /** How the list is divided. */
 view: ListView, };
 
 /** The terminal payload of a task. Has no `Debug`: it carries a result. */
-export type TaskResult = {
-/** The task. */
-id: string,
-/** Its phase. */
-phase: Phase,
+export type TaskResult = { id: string, phase: Phase,
 /** Whether it is a result or a JSON-RPC error. */
 kind: "result" | "error",
 /** Whether the tool reported an error. */
@@ -1896,7 +1708,6 @@ isError: boolean,
 /** What it costs its agent's window; null until it is counted. */
 tokens: TokensDto | null, };
 
-/** Which colours. */
 export type Theme = "system" | "light" | "dark";
 
 /** What a task costs its agent's window, and keeps out of it (ruling 20). */
@@ -1908,9 +1719,7 @@ keptOut: number,
 /** Its result, as it is passed when it is read whole; null while there is none. */
 result: number | null,
 /** What of that result would stand in the window, by the profile of the agent's program; null while there is none. */
-inWindow: number | null,
-/** How exact. */
-inWindowExactness: ExactnessDto,
+inWindow: number | null, inWindowExactness: ExactnessDto,
 /** What of the result was passed to the program. */
 delivered: number,
 /** The call's name and arguments. */
@@ -1925,20 +1734,14 @@ export type ToolCost = {
 /** As the agent knows it. */
 tool: string,
 /** Tokens in the window. */
-tokens: number,
-/** How exact. */
-exactness: ExactnessDto,
+tokens: number, exactness: ExactnessDto,
 /** Tokens that were passed to the program. */
 passed: number, };
 
 /** A tool. All text is the server's. */
-export type ToolDto = {
-/** Its name. */
-name: string,
+export type ToolDto = { name: string,
 /** Title for people. */
-title: string | null,
-/** Description. */
-description: string | null,
+title: string | null, description: string | null,
 /** Whether calls of it may or must be tasks. */
 taskSupport: string,
 /** The server says that it destroys something. */
@@ -1965,29 +1768,17 @@ byPhase: Partial<Record<Phase, number>>,
 byGroup: Record<PhaseGroup, number>, };
 
 /** An answer to take back while it is held back. */
-export type UndoAnswer = {
-/** The task. */
-id: string,
-/** Which question. */
-key: string, };
+export type UndoAnswer = { id: string, key: string, };
 
 /** A call of an agent that is in flight and has no row, because it could not be recorded. */
 export type UnrecordedCallDto = {
 /** The handle it will have; `tasks.cancel` takes it. */
-id: string,
-/** Where. */
-server: string,
-/** Whose. */
-agent: string,
-/** Which tool. */
-tool: string,
+id: string, server: string, agent: string, tool: string,
 /** When it left. */
 since: string, };
 
 /** A task to look away from. */
-export type Unwatch = {
-/** Its handle. */
-id: string,
+export type Unwatch = { id: string,
 /** In the person's words. */
 note?: string | null, };
 
@@ -2009,13 +1800,9 @@ delivered: boolean,
 /** In which form; null when it does not. */
 form: FormDto | null,
 /** To how many tokens it is cut, with `trimmed`. */
-trimTokens: number | null,
-/** Who. */
-by: string,
+trimTokens: number | null, by: string,
 /** Whether the limit decided so by itself: a person can still decide otherwise. */
-byLimit: boolean,
-/** When. */
-at: string,
+byLimit: boolean, at: string,
 /** Why not, in the person's words. */
 reason: string | null, };
 
@@ -2045,9 +1832,7 @@ unread: number,
 /** Cancels that it did not obey. */
 disobeyed: number,
 /** Tokens of all that. */
-tokens: number,
-/** How exact. */
-exactness: ExactnessDto,
+tokens: number, exactness: ExactnessDto,
 /** What to do about the worst of it, in a sentence; null when there is nothing to do. */
 advice: string | null, };
 
@@ -2059,10 +1844,7 @@ servers: Array<WasteDto>, };
 /** Who is asked when a task asks. */
 export type WhoIsAsked = "people" | "agent" | "agentThenPeople" | "both";
 
-/** One window. */
-export type WindowDto = {
-/** `win_…`. */
-id: string,
+export type WindowDto = { id: string,
 /** Since when it fills. */
 beganAt: string,
 /** When something last came in. */
@@ -2073,13 +1855,9 @@ endedAt: string | null,
  * What stands in it, if nothing was taken out since it began. More than its size means that it was full, see
  * `fullTimes`.
  */
-tokens: number,
-/** How exact. */
-exactness: ExactnessDto,
+tokens: number, exactness: ExactnessDto,
 /** What was passed to the program since it began. */
-passed: number,
-/** How exact. */
-passedExactness: ExactnessDto,
+passed: number, passedExactness: ExactnessDto,
 /**
  * How often it was full since it began, at least: a window cannot hold more than its size, so its program compacted
  * it, or it is another conversation. 0 while it never was, or where its size is not known.
@@ -2088,9 +1866,7 @@ fullTimes: number,
 /** By source, all of them, in order. */
 sources: Array<SourcePart>,
 /** What tasks kept out of it. */
-keptOut: number,
-/** How exact. */
-keptOutExactness: ExactnessDto, };
+keptOut: number, keptOutExactness: ExactnessDto, };
 
 /** Every call: its input and its output. */
 export interface Calls {

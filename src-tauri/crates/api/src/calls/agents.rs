@@ -46,7 +46,6 @@ pub struct AddAgent {
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAdded {
-    /// The agent.
     pub agent: AgentFacts,
     /// Its token, `twa_…`; nobody can show it again.
     pub token: String,
@@ -56,7 +55,6 @@ pub struct AgentAdded {
     pub settings: ReadySettings,
 }
 
-/// All agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentList {
@@ -80,7 +78,6 @@ pub struct RevokeAgent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentRevoked {
-    /// The agent.
     pub agent: AgentFacts,
     /// Tasks of it that were asked to stop.
     pub stopped: u64,

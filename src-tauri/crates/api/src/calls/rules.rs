@@ -19,7 +19,6 @@ use crate::dto::{LimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
 use crate::error::{ApiError, Code};
 use crate::lookup::Names;
 
-/// All rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleList {

@@ -71,7 +71,6 @@ pub struct ServerAdded {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerList {
-    /// The servers.
     pub servers: Vec<ServerDto>,
 }
 
@@ -88,7 +87,6 @@ pub struct ServerTools {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoveServer {
-    /// Its name.
     pub name: String,
     /// Whether the person knows that its open tasks are lost with it.
     #[serde(default)]
@@ -100,7 +98,6 @@ pub struct RemoveServer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerRemoved {
-    /// Its name.
     pub name: String,
     /// Open tasks that are lost with it.
     pub lost_tasks: u64,

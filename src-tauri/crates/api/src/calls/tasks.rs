@@ -40,7 +40,6 @@ use crate::lookup::{Names, phase, short};
 pub struct StartTask {
     /// The server's name.
     pub server: String,
-    /// The tool.
     pub tool: String,
     /// A JSON object, sent as it stands here.
     #[ts(type = "object")]
@@ -76,7 +75,6 @@ pub struct ListTasks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownTask {
-    /// The task.
     #[serde(flatten)]
     pub task: TaskDto,
     /// The server's messages over time, oldest first.
@@ -89,7 +87,6 @@ pub struct ShownTask {
 words! {
     /// What a task left.
     ResultKind {
-        /// A result.
         Result = "result",
         /// A JSON-RPC error.
         Error = "error",
@@ -100,9 +97,7 @@ words! {
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskResult {
-    /// The task.
     pub id: String,
-    /// Its phase.
     #[ts(type = "Phase")]
     pub phase: Word<Phase>,
     /// Whether it is a result or a JSON-RPC error.

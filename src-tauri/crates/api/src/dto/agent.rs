@@ -11,7 +11,6 @@ use ts_rs::TS;
 
 use super::{LimitDto, TaskFigures};
 
-/// An agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentFacts {
@@ -66,15 +65,11 @@ pub enum ScopeDto {
         agent: String,
     },
     /// Everything on a server.
-    Server {
-        /// Its name.
-        server: String,
-    },
+    Server { server: String },
     /// One tool of a server.
     Tool {
         /// The server's name.
         server: String,
-        /// The tool.
         tool: String,
     },
 }
@@ -83,9 +78,7 @@ pub enum ScopeDto {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum WhoIsAsked {
-    /// People.
     People,
-    /// The agent.
     Agent,
     /// The agent, and people after a time.
     AgentThenPeople,
@@ -107,7 +100,6 @@ pub enum RepeatDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RuleDto {
-    /// For what.
     pub scope: ScopeDto,
     /// Who is asked.
     #[serde(default)]

@@ -48,11 +48,9 @@ pub enum SourceDto {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SourcePart {
-    /// Which.
     pub source: SourceDto,
     /// Tokens in the window.
     pub tokens: u64,
-    /// How exact.
     pub exactness: ExactnessDto,
     /// Tokens that were passed to the program.
     pub passed: u64,
@@ -92,13 +90,10 @@ pub enum SizeFromDto {
 pub struct PendingResultDto {
     /// The task, `hdl_…`.
     pub id: String,
-    /// Its server.
     pub server: String,
-    /// Its tool.
     pub tool: Option<String>,
     /// Tokens; null while nothing is known.
     pub tokens: Option<u64>,
-    /// How exact.
     pub exactness: ExactnessDto,
     /// What keeps it.
     pub state: PendingStateDto,
@@ -124,11 +119,9 @@ pub enum PendingStateDto {
     Ready,
 }
 
-/// One window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowDto {
-    /// `win_…`.
     pub id: String,
     /// Since when it fills.
     pub began_at: String,
@@ -139,11 +132,9 @@ pub struct WindowDto {
     /// What stands in it, if nothing was taken out since it began. More than its size means that it was full, see
     /// `fullTimes`.
     pub tokens: u64,
-    /// How exact.
     pub exactness: ExactnessDto,
     /// What was passed to the program since it began.
     pub passed: u64,
-    /// How exact.
     pub passed_exactness: ExactnessDto,
     /// How often it was full since it began, at least: a window cannot hold more than its size, so its program compacted
     /// it, or it is another conversation. 0 while it never was, or where its size is not known.
@@ -152,7 +143,6 @@ pub struct WindowDto {
     pub sources: Vec<SourcePart>,
     /// What tasks kept out of it.
     pub kept_out: u64,
-    /// How exact.
     pub kept_out_exactness: ExactnessDto,
 }
 
@@ -162,7 +152,6 @@ pub struct WindowDto {
 pub struct BudgetDto {
     /// The agent's name.
     pub agent: String,
-    /// Its id.
     pub agent_id: String,
     /// In which tokens.
     pub family: FamilyDto,
@@ -215,7 +204,6 @@ pub struct LimitDto {
     pub at: AtLimitDto,
 }
 
-/// All budgets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetList {
@@ -239,7 +227,6 @@ pub struct ToolCost {
     pub tool: String,
     /// Tokens in the window.
     pub tokens: u64,
-    /// How exact.
     pub exactness: ExactnessDto,
     /// Tokens that were passed to the program.
     pub passed: u64,
@@ -259,7 +246,6 @@ pub struct BudgetShown {
     pub spent_today: Vec<SourcePart>,
     /// What tasks kept out today.
     pub kept_out_today: u64,
-    /// How exact.
     pub kept_out_exactness: ExactnessDto,
     /// What it wasted today, by server.
     pub waste: Vec<WasteDto>,
@@ -302,7 +288,6 @@ fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Optio
     Option::deserialize(from).map(Some)
 }
 
-/// Which hours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShowSeries {
@@ -326,7 +311,6 @@ pub struct SeriesPoint {
     pub sources: Vec<SourcePart>,
     /// What tasks kept out.
     pub kept_out: u64,
-    /// Messages.
     pub messages: u64,
 }
 
@@ -344,7 +328,6 @@ pub struct SeriesDto {
     pub families: Vec<String>,
 }
 
-/// Which waste.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShowWaste {
@@ -380,7 +363,6 @@ pub struct WasteDto {
     pub disobeyed: u64,
     /// Tokens of all that.
     pub tokens: u64,
-    /// How exact.
     pub exactness: ExactnessDto,
     /// What to do about the worst of it, in a sentence; null when there is nothing to do.
     pub advice: Option<String>,
@@ -406,7 +388,6 @@ pub struct TokensDto {
     pub result: Option<u64>,
     /// What of that result would stand in the window, by the profile of the agent's program; null while there is none.
     pub in_window: Option<u64>,
-    /// How exact.
     pub in_window_exactness: ExactnessDto,
     /// What of the result was passed to the program.
     pub delivered: u64,
@@ -437,7 +418,6 @@ pub struct OverLimitDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelDto {
-    /// Its name.
     pub name: String,
     /// Its family's word.
     #[ts(type = "string")]
@@ -454,7 +434,6 @@ pub struct ModelDto {
 pub struct BudgetChoices {
     /// Families of tokenizers.
     pub families: Vec<FamilyDto>,
-    /// Models.
     pub models: Vec<ModelDto>,
     /// Agent programs whose behaviour is known.
     pub programs: Vec<ProgramChoice>,

@@ -24,11 +24,8 @@ pub enum NoticesGo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CoreDto {
-    /// Its version.
     pub version: String,
-    /// Its process.
     pub process: u32,
-    /// Who asks.
     pub person: String,
     /// When it was started.
     pub started_at: String,

@@ -16,7 +16,6 @@ use ts_rs::TS;
 pub struct TaskFigures {
     /// Every task that is kept.
     pub all: u64,
-    /// Not over.
     pub open: u64,
     /// A person has to act on it: asked, in trouble, past a limit that asks, or its result is held.
     pub needs_you: u64,

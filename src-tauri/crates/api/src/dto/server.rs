@@ -79,9 +79,7 @@ pub struct ServerDto {
     pub health: HealthDto,
     /// Whether a person agreed to contact exactly this address.
     pub agreed: bool,
-    /// Who agreed.
     pub agreed_by: Option<String>,
-    /// When.
     pub agreed_at: Option<String>,
     /// Tasks on it that are not over: `figures.open`.
     pub open_tasks: u64,
@@ -110,7 +108,6 @@ pub struct ServerDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedQuestionsDto {
-    /// How many.
     pub count: u64,
     /// When the first of them came.
     pub since: String,
@@ -138,25 +135,19 @@ pub struct CancelsDto {
 pub enum AddressDto {
     /// A child process.
     Stdio {
-        /// The program.
         command: String,
-        /// Its arguments.
         #[serde(default)]
         args: Vec<String>,
-        /// Plain environment.
         #[serde(default)]
         #[ts(type = "Record<string, string>")]
         env: BTreeMap<String, String>,
         /// Names of environment variables whose values are secrets.
         #[serde(default)]
         secret_env: Vec<String>,
-        /// Working directory.
         #[serde(default)]
         cwd: Option<String>,
     },
-    /// A URL.
     Http {
-        /// The endpoint.
         url: String,
         /// Names of headers whose values are secrets.
         #[serde(default)]
@@ -171,9 +162,7 @@ pub struct HealthDto {
     /// Whether it can.
     #[ts(inline)]
     pub kind: HealthKind,
-    /// Since when.
     pub since: Option<String>,
-    /// Why not.
     pub why: Option<String>,
     /// What a person can do.
     pub hint: Option<String>,
@@ -185,11 +174,9 @@ pub struct HealthDto {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDto {
-    /// Its name.
     pub name: String,
     /// Title for people.
     pub title: Option<String>,
-    /// Description.
     pub description: Option<String>,
     /// Whether calls of it may or must be tasks.
     pub task_support: String,

@@ -56,7 +56,6 @@ words! {
     }
 }
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskDto {
@@ -176,7 +175,6 @@ pub struct LogLineDto {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskListDto {
-    /// The tasks.
     pub tasks: Vec<TaskDto>,
     /// Hand this back as `before` for the next page; null at the end.
     pub next: Option<String>,

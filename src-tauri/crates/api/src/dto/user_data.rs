@@ -46,16 +46,13 @@ impl std::fmt::Debug for UserDataDto {
     }
 }
 
-/// Which colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Theme {
     /// As the desktop has it.
     #[default]
     System,
-    /// Light.
     Light,
-    /// Dark.
     Dark,
 }
 
@@ -63,7 +60,6 @@ pub enum Theme {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct SettingsDto {
-    /// Which colours.
     pub theme: Theme,
     /// Tell when something waits for a person.
     pub notify_waiting: bool,

@@ -23,7 +23,6 @@ pub(crate) struct FeedAgents {
 }
 
 impl FeedAgents {
-    /// Reads everything.
     pub(crate) async fn read(&mut self, api: &Api, tallies: &[TaskTally]) -> Result<(), ApiError> {
         self.told.clear();
         for agent in api.registry.agents().await? {
@@ -40,7 +39,6 @@ impl FeedAgents {
         all
     }
 
-    /// All rules.
     pub(crate) fn rules(&self) -> Vec<RuleDto> {
         self.rules.clone()
     }

@@ -51,10 +51,7 @@ pub enum FeedFrame {
     /// What changed since.
     Delta(Box<FeedDelta>),
     /// The reader fell behind: subscribe anew. Nothing follows.
-    Resync {
-        /// Why.
-        why: String,
-    },
+    Resync { why: String },
 }
 
 /// Everything, as it is.
@@ -66,17 +63,13 @@ pub struct FeedSnapshot {
     pub feed: String,
     /// Everything up to here is covered.
     pub upto: u64,
-    /// The core.
     pub core: CoreDto,
     /// Whether it records changes.
     pub recording: RecordingDto,
     /// How the window behaves.
     pub settings: SettingsDto,
-    /// All servers.
     pub servers: Vec<ServerDto>,
-    /// All agents.
     pub agents: Vec<AgentFacts>,
-    /// All rules.
     pub rules: Vec<RuleDto>,
     /// What stands in the windows of agents.
     pub budgets: BudgetList,
@@ -84,7 +77,6 @@ pub struct FeedSnapshot {
     pub totals: Totals,
     /// All that waits for a person.
     pub inbox: Vec<InboxRow>,
-    /// Saved views.
     pub views: Vec<UserDataDto>,
     /// Counts of the list on screen.
     pub view: Option<ListView>,
@@ -109,7 +101,6 @@ pub struct FeedDelta {
     pub gone_servers: Vec<String>,
     /// Agents that changed or are new.
     pub agents: Vec<AgentFacts>,
-    /// All rules.
     pub rules: Option<Vec<RuleDto>>,
     /// What stands in the windows of agents, all of it; told once a second at most.
     pub budgets: Option<BudgetList>,

@@ -4,7 +4,7 @@
 //! reader resumes with the last `upto`.
 
 use domain::ids::{HandleId, Seq};
-use engine::FeedFrame;
+use engine::ChangeFrame;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl Api {
         };
         let feed = engine.feed(Some(start));
         let first =
-            FeedFrame { upto: start, resync: false, handles: only.clone(), servers: Vec::new(), agents: Vec::new() };
+            ChangeFrame { upto: start, resync: false, handles: only.clone(), servers: Vec::new(), agents: Vec::new() };
         let api = self.clone();
         let news = stream::once(async move { first }).chain(feed).filter_map(move |frame| {
             let api = api.clone();
@@ -71,7 +71,7 @@ impl Api {
     }
 
     /// A frame with its rows; `None` when nothing of it is wanted.
-    async fn news(&self, frame: FeedFrame, only: &[HandleId], start: Seq) -> Result<Option<TaskUpdate>, ApiError> {
+    async fn news(&self, frame: ChangeFrame, only: &[HandleId], start: Seq) -> Result<Option<TaskUpdate>, ApiError> {
         let filtered = !only.is_empty();
         let ids: Vec<HandleId> = match (filtered, frame.resync) {
             (false, _) => frame.handles,

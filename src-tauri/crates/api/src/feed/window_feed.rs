@@ -12,7 +12,7 @@ use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::{TaskFlag, TaskListQuery};
 use domain::task::TaskHandle;
 use domain::task::figures::TaskTally;
-use engine::{Engine, FeedFrame as ChangeFrame, LiveFacts, RecordingState};
+use engine::{ChangeFrame, Engine, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered};

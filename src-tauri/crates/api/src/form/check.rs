@@ -15,14 +15,10 @@ pub enum FormError {
     NotAnObject,
     /// A required field is not there.
     #[error("field `{field}` is required")]
-    Missing {
-        /// Its name.
-        field: String,
-    },
+    Missing { field: String },
     /// A value breaks a rule.
     #[error("field `{field}` {rule}")]
     Breaks {
-        /// Its name.
         field: String,
         /// The rule, in words.
         rule: String,

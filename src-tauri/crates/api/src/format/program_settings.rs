@@ -25,7 +25,6 @@ const HOME: &str = "TASKWARDEN_HOME";
 pub struct SettingsInput<'a> {
     /// The agent's name.
     pub agent: &'a str,
-    /// Its token.
     pub token: &'a str,
     /// The program and first arguments of the bridge, such as `taskwarden connect`.
     pub connect: &'a [String],
@@ -37,7 +36,6 @@ pub struct SettingsInput<'a> {
     pub saved: Option<&'a str>,
 }
 
-/// The settings.
 #[must_use]
 pub fn settings(of: SettingsInput<'_>) -> ReadySettings {
     let (http, bridge) = (Http::new(of), Bridge::new(of));

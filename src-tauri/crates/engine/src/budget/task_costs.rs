@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::Budget;
-use super::flush::RetryState;
+use super::retry::RetryState;
 use crate::access::snapshot::AccessSnapshot;
 use crate::budget::counting::visible::Counted;
 use crate::core::{EngineCore, then};

@@ -26,7 +26,7 @@ use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::poll_queue::PollQueue;
 use crate::servers::state::push_buffers::{EarlyEvents, ProgressThrottle};
 use crate::servers::state::question_buffer::WaitingQuestions;
-use crate::servers::state::task_lane::{AppliedUpdate, TaskLanes, TaskUpdate};
+use crate::servers::state::task_lane::{AppliedUpdate, LaneUpdate, TaskLanes};
 
 /// The actor of one connection.
 pub(crate) struct ServerActor {
@@ -186,13 +186,13 @@ impl ServerActor {
     }
 
     /// Applies something that happened to a task, after what happened to it before.
-    pub(super) fn apply(&mut self, id: HandleId, step: TaskUpdate) {
+    pub(super) fn apply(&mut self, id: HandleId, step: LaneUpdate) {
         if let Some(step) = self.lanes.enter(id, step) {
             self.start_update(id, step);
         }
     }
 
-    fn start_update(&mut self, id: HandleId, step: TaskUpdate) {
+    fn start_update(&mut self, id: HandleId, step: LaneUpdate) {
         let running =
             crate::servers::state::task_lane::run(Arc::clone(&self.core), Arc::clone(&self.connection), id, step);
         self.jobs.push(Box::pin(async move { FinishedJob::Updated(running.await) }));

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
 use crate::servers::actor::ServerActor;
-use crate::servers::state::task_lane::TaskUpdate;
+use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
     pub(crate) fn is_stopping(&self) -> bool {
@@ -110,7 +110,7 @@ impl ServerActor {
 
     pub(crate) fn block_all(&mut self, needs: &Needs) {
         for id in self.polls.handles() {
-            self.apply(id, TaskUpdate::Blocked(needs.clone()));
+            self.apply(id, LaneUpdate::Blocked(needs.clone()));
         }
     }
 }

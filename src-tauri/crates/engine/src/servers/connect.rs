@@ -18,7 +18,7 @@ use crate::connections::task_needs::live_connections;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::finished_job::FinishedJob;
-use crate::servers::state::task_lane::TaskUpdate;
+use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
     /// Ends the connection of an actor that panicked before this one.
@@ -291,7 +291,7 @@ impl ServerActor {
         self.waiting_questions.forget_all();
         for handle in self.core.ledger.of_connection(self.connection.key) {
             if live_connections(&handle).any(|asked_on| asked_on == connection) {
-                self.apply(handle.id, TaskUpdate::ChannelLost(connection, survives));
+                self.apply(handle.id, LaneUpdate::ChannelLost(connection, survives));
             }
         }
     }
@@ -307,7 +307,7 @@ impl ServerActor {
             let mut gone: Vec<_> = live_connections(&handle).filter(|asked_on| *asked_on != live.id).collect();
             gone.dedup();
             for connection in gone {
-                self.apply(handle.id, TaskUpdate::ChannelLost(connection, false));
+                self.apply(handle.id, LaneUpdate::ChannelLost(connection, false));
             }
         }
     }

@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::servers::actor::ServerActor;
 use crate::servers::open_connection;
-use crate::servers::state::finished_job::{FinishedJob, ListedTasks};
+use crate::servers::state::finished_job::{DiscoveredTasks, FinishedJob};
 
 /// Reads the whole list, page by page, and takes up what is unknown.
 pub(crate) async fn sweep_list(
@@ -29,8 +29,8 @@ pub(crate) async fn sweep_list(
     connection: Arc<ServerConnection>,
     live: Arc<LiveConnection>,
     open: HashMap<UpstreamTaskId, HandleId>,
-) -> ListedTasks {
-    let mut found = ListedTasks { moved: Vec::new(), slow_down: None, no_list: false };
+) -> DiscoveredTasks {
+    let mut found = DiscoveredTasks { moved: Vec::new(), slow_down: None, no_list: false };
     let mut calls = connection.in_flight();
     let mut unknown = Vec::new();
     let mut cursor = None;
@@ -183,7 +183,7 @@ impl ServerActor {
         self.jobs.push(Box::pin(async move { FinishedJob::Listed(sweep_list(core, connection, live, open).await) }));
     }
 
-    pub(crate) fn listed(&mut self, found: ListedTasks) {
+    pub(crate) fn listed(&mut self, found: DiscoveredTasks) {
         for id in found.moved {
             self.poll_soon(id);
         }

@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::finished_job::{FinishedJob, PollResult};
 use crate::servers::state::poll_queue::{poll_delay, poll_interval};
-use crate::servers::state::task_lane::TaskUpdate;
+use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
     /// Polls everything that is due and for which there is a slot.
@@ -120,7 +120,7 @@ impl ServerActor {
         {
             if !self.is_same_task(&handle, &seen) {
                 let why = self.end_of_home(&handle);
-                self.apply(id, TaskUpdate::Gone(why));
+                self.apply(id, LaneUpdate::Gone(why));
                 return;
             }
             live.prove(id);
@@ -162,7 +162,7 @@ impl ServerActor {
                 return false;
             }
         }
-        self.apply(id, TaskUpdate::Seen(Box::new(seen)));
+        self.apply(id, LaneUpdate::Seen(Box::new(seen)));
         true
     }
 
@@ -186,7 +186,7 @@ impl ServerActor {
             UpstreamError::MissingCapability(name) => {
                 self.reached();
                 self.polls.change(id, |state| state.failures = state.failures.saturating_add(1));
-                self.apply(id, TaskUpdate::Blocked(Needs::Upgrade(name)));
+                self.apply(id, LaneUpdate::Blocked(Needs::Upgrade(name)));
             }
             UpstreamError::UnknownTask => {
                 self.reached();
@@ -218,7 +218,7 @@ impl ServerActor {
             // The one poll by id that a new session or child is owed (protocol.md §7.6).
             Some(handle) => {
                 let why = self.end_of_home(&handle);
-                self.apply(id, TaskUpdate::Gone(why));
+                self.apply(id, LaneUpdate::Gone(why));
             }
             None => self.failed(id, Miss::UnknownTask, None),
         }
@@ -252,7 +252,7 @@ impl ServerActor {
                 return;
             }
         }
-        self.apply(id, TaskUpdate::Missed(miss, count, raw));
+        self.apply(id, LaneUpdate::Missed(miss, count, raw));
     }
 
     /// Polls every task as soon as there are slots and its hint allows.

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::poll_queue::poll_delay;
-use crate::servers::state::task_lane::{StoredQuestion, TaskUpdate, lacks_payload};
+use crate::servers::state::task_lane::{LaneUpdate, StoredQuestion, lacks_payload};
 
 impl ServerActor {
     pub(crate) fn event(&mut self, event: UpstreamEvent) {
@@ -112,7 +112,7 @@ impl ServerActor {
             UpstreamSubject::Call(_) | UpstreamSubject::Task(_) => (self.subject(&subject), BTreeSet::new()),
         };
         match (id, subject) {
-            (Some(id), _) => self.apply(id, TaskUpdate::Asked(Box::new(question), others)),
+            (Some(id), _) => self.apply(id, LaneUpdate::Asked(Box::new(question), others)),
             (None, UpstreamSubject::Task(task)) => {
                 let subject = UpstreamSubject::Task(task.clone());
                 self.keep_early(task, UpstreamEvent::Question(subject, question));
@@ -163,7 +163,7 @@ impl ServerActor {
                 AskDoor::Listed { .. } | AskDoor::Round { .. } => false,
             });
             if asked || self.lanes.is_busy(handle.id) {
-                self.apply(handle.id, TaskUpdate::TakenBack(live.id, token.to_owned()));
+                self.apply(handle.id, LaneUpdate::TakenBack(live.id, token.to_owned()));
             }
         }
     }
@@ -195,7 +195,7 @@ impl ServerActor {
             return;
         }
         self.progress_throttle.0.insert(id, now + self.progress_gap());
-        self.apply(id, TaskUpdate::Progressed(progress));
+        self.apply(id, LaneUpdate::Progressed(progress));
     }
 
     fn progress_gap(&self) -> Duration {
@@ -209,7 +209,7 @@ impl ServerActor {
                 self.progress_throttle.0.insert(id, now + self.progress_gap());
             } else if let Some(progress) = self.connection.take_progress(id) {
                 self.progress_throttle.0.insert(id, now + self.progress_gap());
-                self.apply(id, TaskUpdate::Progressed(progress));
+                self.apply(id, LaneUpdate::Progressed(progress));
             }
         }
     }

@@ -12,7 +12,7 @@ use domain::task::input_request::LiveQuestion;
 
 use crate::servers::actor::ServerActor;
 use crate::servers::state::question_buffer::WaitingQuestion;
-use crate::servers::state::task_lane::TaskUpdate;
+use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
     /// Lets a question wait until there is space; without memory for it, it is dismissed.
@@ -56,7 +56,7 @@ impl ServerActor {
         let has_space = |waiting: &WaitingQuestion| handle.has_room_for(&waiting.question.ask, room, &self.core.policy);
         if queue.questions.front().is_some_and(has_space) {
             if let Some(WaitingQuestion { question, others }) = self.waiting_questions.take(id) {
-                self.apply(id, TaskUpdate::Asked(Box::new(question), others));
+                self.apply(id, LaneUpdate::Asked(Box::new(question), others));
             }
             return;
         }
@@ -64,7 +64,7 @@ impl ServerActor {
         if queue.noted != count {
             queue.noted = count;
             let count = Arc::clone(&queue.count);
-            self.apply(id, TaskUpdate::QuestionsWait(count));
+            self.apply(id, LaneUpdate::QuestionsWait(count));
         } else if count == 0 {
             self.waiting_questions.tasks.remove(&id);
         }

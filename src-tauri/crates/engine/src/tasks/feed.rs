@@ -30,7 +30,7 @@ struct Reader {
 
 /// A stretch of news: what changed, in absolute terms. Read the current rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedFrame {
+pub struct ChangeFrame {
     /// Everything up to here is covered.
     pub upto: Seq,
     /// The reader fell behind and must read everything again.
@@ -47,7 +47,7 @@ impl Engine {
     /// Changes after a sequence number (from now on when `None`): a bounded stream without losses, because each frame is
     /// read from the change log. The first change is sent at once, later ones at most every `feed_frame`.
     #[must_use]
-    pub fn feed(&self, after: Option<Seq>) -> BoxStream<'static, FeedFrame> {
+    pub fn feed(&self, after: Option<Seq>) -> BoxStream<'static, ChangeFrame> {
         let core = &self.core;
         let (commits, healths) = (core.effects.commits.commits(), core.effects.commits.healths());
         let (_, health) = core.effects.commits.health_since(u64::MAX);
@@ -68,7 +68,7 @@ impl Engine {
 
 impl Reader {
     /// The next frame; `None` after the end.
-    async fn next(&mut self) -> Option<FeedFrame> {
+    async fn next(&mut self) -> Option<ChangeFrame> {
         let mut failures = 0;
         let stopping = self.core.supervisor.stopping();
         loop {
@@ -108,7 +108,7 @@ impl Reader {
 }
 
 /// What the changes say; `None` when nothing is new.
-fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<FeedFrame> {
+fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFrame> {
     if changes.rows.is_empty() && health.is_empty() && !changes.truncated {
         return None;
     }
@@ -128,7 +128,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<FeedFram
             }
         }
     }
-    Some(FeedFrame {
+    Some(ChangeFrame {
         upto: changes.upto.max(after),
         resync: changes.truncated,
         handles: handles.into_iter().collect(),

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::app::core_client::CoreClient;
 use crate::app::lock::CoreLock;
 use crate::app::socket_client::{connect_options, unprepared};
-use crate::bridge::unanswered::UnansweredRequests;
+use crate::bridge::unanswered::ForwardedRequests;
 use crate::config::Config;
 use crate::socket::{AGENT_HEADER, PROTOCOL, SERVER_HEADER};
 
@@ -69,7 +69,7 @@ impl CoreFinder {
 
     /// Tries until there is a core. Starts one if the client waits for something and no core has the data directory.
     /// Dropping the future leaves a started core alone.
-    pub(crate) async fn find(&self, requests: &Mutex<UnansweredRequests>) -> Result<CoreStream, ApiError> {
+    pub(crate) async fn find(&self, requests: &Mutex<ForwardedRequests>) -> Result<CoreStream, ApiError> {
         let mut has_asked = false;
         loop {
             match self.open().await {

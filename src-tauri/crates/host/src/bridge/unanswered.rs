@@ -43,7 +43,7 @@ struct OpenRequest {
 }
 
 /// The open requests of one client.
-pub(crate) struct UnansweredRequests {
+pub(crate) struct ForwardedRequests {
     limits: ListenerPolicy,
     /// In the order in which they were sent.
     open: Vec<OpenRequest>,
@@ -73,7 +73,7 @@ pub(crate) struct ResendPlan {
     pub(crate) lost: Vec<Vec<u8>>,
 }
 
-impl UnansweredRequests {
+impl ForwardedRequests {
     pub(crate) fn new(limits: &ListenerPolicy) -> Self {
         Self { limits: limits.clone(), open: Vec::new(), kept_bytes: 0, hello: None, initialized: None }
     }
@@ -207,8 +207,8 @@ fn unreached(open: &OpenRequest, why: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn requests() -> UnansweredRequests {
-        UnansweredRequests::new(&ListenerPolicy::default())
+    fn requests() -> ForwardedRequests {
+        ForwardedRequests::new(&ListenerPolicy::default())
     }
 
     const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn what_there_is_no_room_to_keep_is_answered_when_the_core_is_lost() {
         let limits = ListenerPolicy { bridge_requests_max: 1, ..ListenerPolicy::default() };
-        let mut requests = UnansweredRequests::new(&limits);
+        let mut requests = ForwardedRequests::new(&limits);
         requests.note_client_line(CALL);
         requests.note_client_line(br#"[{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}]"#);
         let again = requests.open_again();

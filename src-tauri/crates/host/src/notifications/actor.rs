@@ -65,7 +65,7 @@ enum Changed {
     Ended,
 }
 
-async fn changes(feed: &mut Option<BoxStream<'static, engine::FeedFrame>>) -> Changed {
+async fn changes(feed: &mut Option<BoxStream<'static, engine::ChangeFrame>>) -> Changed {
     match feed {
         Some(feed) => match feed.next().await {
             Some(frame) if frame.resync => Changed::Any,
@@ -95,7 +95,7 @@ struct NotificationActor {
     /// The clock when it was last read, and when that was.
     clock: (Timestamp, Instant),
     /// The engine's feed; open only while there are cards that could be out of date.
-    feed: Option<BoxStream<'static, engine::FeedFrame>>,
+    feed: Option<BoxStream<'static, engine::ChangeFrame>>,
 }
 
 impl NotificationActor {

@@ -48,7 +48,7 @@ pub enum ServeHttpError {
     /// The port is taken, or may not be used.
     #[error("`{address}` cannot be listened on")]
     Bind {
-        /// The address.
+        /// The address that was asked for.
         address: SocketAddr,
         /// What the system says.
         source: std::io::Error,

@@ -51,7 +51,7 @@ impl<F: Fn(Identity, &str) -> Option<String>> IdExchange for F {
 
 /// Which part of a message is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessagePart<'a> {
+pub enum RewrittenPart<'a> {
     /// The `params` of a request or notification of this method.
     Params(&'a str),
     /// The `result` of a request of this method.
@@ -152,7 +152,7 @@ const CONTENTS: Place = Place::Both(
 const MESSAGES: Place =
     Place::Both(&ANY_RESULT, &Place::Has(&[("messages", &Place::Each(&Place::Has(&[("content", &BLOCK)])))]));
 
-impl MessagePart<'_> {
+impl RewrittenPart<'_> {
     const fn default_table(&self) -> &'static Place {
         match self {
             Self::Params(_) => &ANY_PARAMS,
@@ -183,7 +183,7 @@ impl MessagePart<'_> {
 
 /// The text with all ids exchanged. Borrowed when nothing changed: one walk over the places that matter, and no
 /// copy.
-pub fn rewrite<'t>(half: MessagePart<'_>, text: &'t str, exchange: &dyn IdExchange) -> Cow<'t, str> {
+pub fn rewrite<'t>(half: RewrittenPart<'_>, text: &'t str, exchange: &dyn IdExchange) -> Cow<'t, str> {
     let mut changes = Vec::new();
     walk(half.table(), text, 0, exchange, &mut changes);
     if changes.is_empty() {
@@ -198,7 +198,7 @@ pub fn rewrite<'t>(half: MessagePart<'_>, text: &'t str, exchange: &dyn IdExchan
 /// As [`rewrite`], of a value that stays one. A text that is no JSON any more (an exchange gave something else) leaves
 /// the value as it was... which cannot leak, because it is then replaced by an empty object.
 #[must_use]
-pub fn rewrite_raw(half: MessagePart<'_>, raw: Box<RawValue>, exchange: &dyn IdExchange) -> Box<RawValue> {
+pub fn rewrite_raw(half: RewrittenPart<'_>, raw: Box<RawValue>, exchange: &dyn IdExchange) -> Box<RawValue> {
     match rewrite(half, raw.get(), exchange) {
         Cow::Borrowed(_) => raw,
         Cow::Owned(text) => RawValue::from_string(text).unwrap_or_else(|_| {

@@ -201,9 +201,9 @@ impl Worded for &'static ClientProfile {
     }
 }
 
-pub(crate) struct Word<T>(PhantomData<T>);
+pub(crate) struct EncodedWord<T>(PhantomData<T>);
 
-impl<T: Worded> Mirror for Word<T> {
+impl<T: Worded> Mirror for EncodedWord<T> {
     type Of = T;
 
     fn write<S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {

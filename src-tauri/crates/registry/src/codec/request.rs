@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::contact::DeliveryDef;
 use super::form::{As, In, Maybe, MethodField, column, mirrors};
-use super::primitive::{IdText, Millis, Plain, Text, Word};
+use super::primitive::{EncodedWord, IdText, Millis, Plain, Text};
 use super::{DecodeError, decode};
 
 #[derive(Serialize, Deserialize)]
@@ -50,7 +50,7 @@ struct AnsweredDef {
     by: Decider,
     #[serde(with = "As::<Millis>")]
     at: Timestamp,
-    #[serde(with = "As::<Word<AnswerAction>>")]
+    #[serde(with = "As::<EncodedWord<AnswerAction>>")]
     action: AnswerAction,
     #[serde(default, with = "As::<Maybe<Millis>>")]
     not_before: Option<Timestamp>,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::form::{As, Maybe, column, mirrors};
-use super::primitive::{Millis, Text, Word};
+use super::primitive::{EncodedWord, Millis, Text};
 use super::{DecodeError, decode};
 
 #[derive(Serialize, Deserialize)]
@@ -45,16 +45,16 @@ struct ConsentDef {
 #[serde(remote = "EraVerdict")]
 struct VerdictDef {
     fingerprint: String,
-    #[serde(with = "As::<Word<Era>>")]
+    #[serde(with = "As::<EncodedWord<Era>>")]
     era: Era,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Negotiated", rename_all = "camelCase")]
 struct NegotiatedDef {
-    #[serde(with = "As::<Word<Era>>")]
+    #[serde(with = "As::<EncodedWord<Era>>")]
     era: Era,
-    #[serde(with = "As::<Word<Dialect>>")]
+    #[serde(with = "As::<EncodedWord<Dialect>>")]
     dialect: Dialect,
     protocol_version: String,
     server_name: String,

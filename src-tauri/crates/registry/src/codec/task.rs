@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::contact::{ContactDef, IntentDef};
 use super::form::{As, Maybe, Mirror as _, Newer, SetOf, column, mirrors, zero_if_null};
-use super::primitive::{IdText, Millis, Real, Span, Text, Word};
+use super::primitive::{EncodedWord, IdText, Millis, Real, Span, Text};
 use super::server_view::ServerViewDef;
 use super::task_agent::{HoldDef, ParentDef, SharedQuestionsDef};
 use super::tokens::{OverLimitDef, TaskTokensDef};
@@ -96,7 +96,7 @@ pub(crate) struct TaskDef {
     server: ServerId,
     #[serde(skip)]
     agent: Option<AgentId>,
-    #[serde(with = "As::<Word<Origin>>")]
+    #[serde(with = "As::<EncodedWord<Origin>>")]
     origin: Origin,
     #[serde(skip)]
     tool: Option<Arc<str>>,
@@ -125,7 +125,7 @@ pub(crate) struct TaskDef {
     contradicted: bool,
     #[serde(default, with = "As::<Maybe<Millis>>")]
     ended: Option<Timestamp>,
-    #[serde(with = "As::<SetOf<Word<Told>>>")]
+    #[serde(with = "As::<SetOf<EncodedWord<Told>>>")]
     told: BTreeSet<Told>,
     #[serde(default, with = "As::<Maybe<IdText<AgentId>>>", skip_serializing_if = "Option::is_none")]
     seat: Option<AgentId>,

@@ -12,7 +12,7 @@ use domain::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::form::{As, Maybe, Mirror, Newer, OlderRows, SetOf, mirrors, zero_if_null};
-use super::primitive::{IdText, Millis, Text, Word};
+use super::primitive::{EncodedWord, IdText, Millis, Text};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "HoldReason", tag = "is", rename_all = "camelCase")]
@@ -29,7 +29,7 @@ enum HoldWhyDef {
     WouldBeCut {
         tokens: u64,
         shown: u64,
-        #[serde(with = "As::<Word<&'static ClientProfile>>")]
+        #[serde(with = "As::<EncodedWord<&'static ClientProfile>>")]
         program: &'static ClientProfile,
     },
 }
@@ -98,7 +98,7 @@ pub(crate) struct HoldDef {
 pub(crate) struct ParentDef {
     #[serde(with = "As::<IdText<HandleId>>")]
     id: HandleId,
-    #[serde(with = "As::<Word<ParentWhy>>")]
+    #[serde(with = "As::<EncodedWord<ParentWhy>>")]
     why: ParentWhy,
 }
 

@@ -13,19 +13,19 @@ use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::form::{As, Encoded, Maybe, Mirror, mirrors, zero_if_null};
-use super::primitive::{Millis, Text, Word};
+use super::primitive::{EncodedWord, Millis, Text};
 
 /// A figure as a pair: `[tokens, exactness]`.
 pub(crate) struct CountPair;
 
 #[derive(Deserialize)]
-struct ReadCount(u64, #[serde(with = "As::<Word<Exactness>>")] Exactness);
+struct ReadCount(u64, #[serde(with = "As::<EncodedWord<Exactness>>")] Exactness);
 
 impl Mirror for CountPair {
     type Of = Count;
 
     fn write<S: Serializer>(value: &Count, serializer: S) -> Result<S::Ok, S::Error> {
-        (value.tokens, Encoded::<Word<Exactness>>(&value.exactness)).serialize(serializer)
+        (value.tokens, Encoded::<EncodedWord<Exactness>>(&value.exactness)).serialize(serializer)
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
@@ -37,16 +37,16 @@ impl Mirror for CountPair {
 #[serde(remote = "TokenLimit")]
 pub(crate) struct TokenLimitDef {
     tokens: u64,
-    #[serde(with = "As::<Word<LimitAction>>")]
+    #[serde(with = "As::<EncodedWord<LimitAction>>")]
     at: LimitAction,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "TaskTokens", rename_all = "camelCase")]
 pub(crate) struct TaskTokensDef {
-    #[serde(with = "As::<Word<Family>>")]
+    #[serde(with = "As::<EncodedWord<Family>>")]
     family: Family,
-    #[serde(with = "As::<Word<Exactness>>")]
+    #[serde(with = "As::<EncodedWord<Exactness>>")]
     exactness: Exactness,
     arguments: u64,
     handle: u64,
@@ -101,7 +101,7 @@ pub(crate) struct OverLimitDef {
 #[serde(remote = "CountingSettings")]
 pub(crate) struct MeterDef {
     model: Option<Arc<str>>,
-    #[serde(default, with = "As::<Maybe<Word<Family>>>")]
+    #[serde(default, with = "As::<Maybe<EncodedWord<Family>>>")]
     family: Option<Family>,
     window: Option<u64>,
     program: Option<Arc<str>>,

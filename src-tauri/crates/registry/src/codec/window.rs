@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::form::{As, Maybe, Mirror, Newer, OlderRows, column, mirrors, zero_if_null};
-use super::primitive::{IdText, ObjectOf, Word};
+use super::primitive::{EncodedWord, IdText, ObjectOf};
 use super::tokens::CountPair;
 use super::{DecodeError, decode};
 
@@ -71,7 +71,7 @@ pub(crate) struct WindowDef {
     id: WindowId,
     #[serde(skip, default = "column")]
     agent: AgentId,
-    #[serde(with = "As::<Word<Family>>")]
+    #[serde(with = "As::<EncodedWord<Family>>")]
     family: Family,
     #[serde(skip, default = "column")]
     began: Timestamp,

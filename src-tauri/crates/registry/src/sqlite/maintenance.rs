@@ -69,7 +69,7 @@ pub(crate) async fn compact(base: &StoreContext, connection: &mut SqliteConnecti
 }
 
 /// Lets a small registry of an earlier version give space back: it is written anew once. A larger one is on demand.
-pub(crate) async fn may_shrink(base: &StoreContext, connection: &mut SqliteConnection) {
+pub(crate) async fn enable_incremental_vacuum(base: &StoreContext, connection: &mut SqliteConnection) {
     match shrinks(connection).await {
         Ok(true) => {}
         Ok(false) => {

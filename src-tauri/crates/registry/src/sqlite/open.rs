@@ -18,7 +18,7 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
 
-use super::maintenance::may_shrink;
+use super::maintenance::enable_incremental_vacuum;
 use super::migrate::{KNOWN, Migration, Upgrade, migrate, schema};
 use super::write::health::WriterHealth;
 use super::write::reserve::DiskReserve;
@@ -178,7 +178,7 @@ impl SqliteRegistry {
 
         let mut options = options.journal_mode(SqliteJournalMode::Wal);
         if found == 0 {
-            // Only a new file takes it; one from before is written anew once (`may_shrink`), which gives it the same.
+            // Only a new file takes it; one from before is written anew once (`enable_incremental_vacuum`), which gives it the same.
             options = options.auto_vacuum(SqliteAutoVacuum::Incremental);
         }
         let mut connection = options.connect().await.map_err(base.failed("open the registry"))?;
@@ -199,7 +199,7 @@ impl SqliteRegistry {
         }
         check_key(&base, &mut connection, true).await?;
         if there <= policy.registry_check_bytes {
-            may_shrink(&base, &mut connection).await;
+            enable_incremental_vacuum(&base, &mut connection).await;
         }
         let base = Arc::new(base);
         let reserve = DiskReserve::beside(path, base.limits.reserve_file_bytes);

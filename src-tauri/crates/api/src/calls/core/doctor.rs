@@ -24,7 +24,6 @@ pub struct CoreFacts {
     pub process: Option<u32>,
     /// What and where the registry is.
     pub registry: String,
-    /// Its schema.
     pub schema: i64,
     /// Tasks in it.
     pub tasks: u64,
@@ -32,7 +31,6 @@ pub struct CoreFacts {
     pub open_requests: u64,
     /// Audit rows in it.
     pub audit_rows: u64,
-    /// Its size.
     pub bytes: u64,
     /// What its check found; empty is good.
     pub findings: Vec<String>,
@@ -66,7 +64,6 @@ pub struct NamedFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StartupSummary {
-    /// Configured servers.
     pub servers: u64,
     /// Tasks that are not over.
     pub open_tasks: u64,

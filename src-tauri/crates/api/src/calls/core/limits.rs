@@ -16,9 +16,7 @@ use crate::error::ApiError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum LimitUnit {
-    /// Things.
     Count,
-    /// Bytes.
     Bytes,
 }
 
@@ -32,7 +30,6 @@ pub struct LimitRow {
     pub scope: String,
     /// In use now.
     pub used: u64,
-    /// The limit.
     pub most: u64,
     /// What both count in.
     pub unit: LimitUnit,

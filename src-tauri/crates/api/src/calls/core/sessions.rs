@@ -66,10 +66,7 @@ pub struct SessionList {
 #[serde(rename_all = "camelCase", tag = "which", deny_unknown_fields)]
 pub enum RevokeSessions {
     /// The session of this id, also the one that asks.
-    One {
-        /// Its id.
-        id: String,
-    },
+    One { id: String },
     /// Every session but the one that asks.
     Others,
 }

@@ -39,7 +39,6 @@ pub struct SetStorage {
     pub audit_age_ms: Option<u64>,
 }
 
-/// A clean-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CleanStorage {

@@ -37,13 +37,11 @@ pub enum AnswerChoice {
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerRequest {
-    /// The task.
     pub id: String,
     /// Which question; may be left out when one is open.
     #[serde(default)]
     #[ts(optional = nullable)]
     pub key: Option<String>,
-    /// Which outcome.
     pub action: AnswerChoice,
     /// Content of an accepted form.
     #[serde(default)]
@@ -59,9 +57,7 @@ pub struct AnswerRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UndoAnswer {
-    /// The task.
     pub id: String,
-    /// Which question.
     pub key: String,
 }
 
@@ -69,7 +65,6 @@ pub struct UndoAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerGiven {
-    /// The task.
     pub id: String,
     /// The question as it stands now.
     pub request: RequestDto,

@@ -28,7 +28,6 @@ const RECORDED_AT_ONCE: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelTasks {
-    /// Their handles.
     #[serde(default)]
     pub ids: Vec<String>,
     /// Besides, all open tasks that match.
@@ -49,7 +48,6 @@ pub struct CancelTasks {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RevokeTask {
-    /// Its handle.
     pub id: String,
     /// In the person's words.
     #[serde(default)]
@@ -62,7 +60,6 @@ pub struct RevokeTask {
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "StopDto")]
 pub struct CancelOutcomeDto {
-    /// The task.
     pub id: String,
     /// How far the request got.
     #[ts(type = "string")]

@@ -44,9 +44,7 @@ pub enum PieceSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShowContent {
-    /// The task.
     pub id: String,
-    /// Which payload.
     #[ts(inline)]
     pub of: PayloadChoice,
 }
@@ -55,9 +53,7 @@ pub struct ShowContent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReadPiece {
-    /// The task.
     pub id: String,
-    /// Of what.
     #[ts(inline)]
     pub of: PieceSource,
     /// Which part; null is the payload as it was on the wire.

@@ -22,7 +22,6 @@ use crate::lookup::Names;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unwatch {
-    /// Its handle.
     pub id: String,
     /// In the person's words.
     #[serde(default)]

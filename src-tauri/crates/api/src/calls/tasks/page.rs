@@ -14,7 +14,6 @@ use crate::error::{ApiError, Code};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PageTasks {
-    /// Which tasks.
     pub query: ListQuery,
     /// Only this group, as the view names it.
     pub group: Option<String>,
@@ -28,7 +27,6 @@ pub struct PageTasks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskPageDto {
-    /// The rows.
     pub rows: Vec<TaskRow>,
     /// How the list is divided.
     pub view: ListView,

@@ -46,11 +46,8 @@ impl From<RecordingFault> for RecordingReason {
 pub struct UnrecordedCallDto {
     /// The handle it will have; `tasks.cancel` takes it.
     pub id: String,
-    /// Where.
     pub server: String,
-    /// Whose.
     pub agent: String,
-    /// Which tool.
     pub tool: String,
     /// When it left.
     pub since: String,
@@ -60,18 +57,15 @@ pub struct UnrecordedCallDto {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RecordingDto {
-    /// They are.
     #[default]
     Ok,
     /// They are not.
     Cannot {
-        /// Why.
         reason: RecordingReason,
         /// Why, as a sentence without its full stop.
         message: String,
         /// What a person can do.
         cure: String,
-        /// Since when.
         since: String,
         /// Calls that left before and have no row.
         calls: Vec<UnrecordedCallDto>,
@@ -98,7 +92,6 @@ impl RecordingDto {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredKindDto {
-    /// Rows.
     pub rows: u64,
     /// Bytes; null where they are not summed up.
     pub bytes: Option<u64>,
@@ -118,17 +111,13 @@ impl StoredKindDto {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredDto {
-    /// Tasks.
     pub tasks: StoredKindDto,
     /// Arguments, results, answers and errors.
     pub payloads: StoredKindDto,
     /// Payloads that no limit removes: their task is open, held, unanswered or undelivered.
     pub kept_payloads: StoredKindDto,
-    /// Raw messages.
     pub raw_messages: StoredKindDto,
-    /// Status lines.
     pub status_lines: StoredKindDto,
-    /// Change rows.
     pub changes: StoredKindDto,
     /// Audit rows that are still there.
     pub audit: StoredKindDto,
@@ -262,7 +251,6 @@ pub struct AuditVerifiedDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokenRowDto {
-    /// Its number.
     pub number: u64,
     /// What is wrong with it.
     pub why: String,

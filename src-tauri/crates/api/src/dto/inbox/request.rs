@@ -40,7 +40,6 @@ words! {
     }
     /// How far something got on its way to the server.
     DeliveryDto {
-        /// Recorded here.
         Recorded = "recorded",
         /// Sent; the server has not replied.
         Sent = "sent",
@@ -102,9 +101,7 @@ pub struct AnswerDto {
     /// `accept`, `decline` or `dismiss`.
     #[ts(type = "\"accept\" | \"decline\" | \"dismiss\"")]
     pub action: Word<AnswerAction>,
-    /// Who.
     pub by: String,
-    /// When.
     pub at: String,
     /// How far it got on its way to the server.
     #[ts(inline)]
@@ -122,7 +119,6 @@ pub struct AnswerDto {
 pub struct InboxQuestion {
     /// The task's handle.
     pub task: String,
-    /// Its server.
     pub server: String,
     /// Its tool, where known.
     pub tool: Option<String>,
@@ -130,7 +126,6 @@ pub struct InboxQuestion {
     pub agent: Option<String>,
     /// For how long it waits.
     pub waiting_ms: u64,
-    /// The question.
     #[serde(flatten)]
     pub request: RequestDto,
     /// On the last row of a task: questions that its server asks besides. They come up as others close.

@@ -51,9 +51,7 @@ pub struct InboxRow {
     /// What it is.
     #[ts(inline)]
     pub kind: InboxKind,
-    /// The task.
     pub task: Option<String>,
-    /// The question.
     pub key: Option<String>,
     /// The server's name.
     pub server: String,

@@ -11,11 +11,8 @@ use crate::dto::words::words;
 words! {
     /// What a part of a payload is.
     PartKind {
-        /// Text.
         Text = "text",
-        /// A picture.
         Image = "image",
-        /// A sound.
         Audio = "audio",
         /// An embedded resource.
         Resource = "resource",

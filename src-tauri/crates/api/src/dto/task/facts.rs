@@ -49,7 +49,6 @@ words! {
     }
     /// Whether a task can be reached.
     ContactKind {
-        /// It answers.
         Fresh = "fresh",
         /// The last polls brought nothing.
         Silent = "silent",
@@ -60,7 +59,6 @@ words! {
     }
     /// Where a result is.
     ResultState {
-        /// Kept here.
         Stored = "stored",
         /// Still on its server.
         NotFetched = "notFetched",
@@ -100,9 +98,7 @@ pub struct IntentDto {
     /// What they want.
     #[ts(inline)]
     pub kind: IntentKind,
-    /// When.
     pub at: String,
-    /// Who.
     pub by: String,
     /// In the person's words.
     pub reason: Option<String>,
@@ -138,7 +134,6 @@ pub struct ContactDto {
     /// Whether it can be reached.
     #[ts(inline)]
     pub kind: ContactKind,
-    /// Last heard.
     pub since: String,
     /// Looks in a row that brought nothing.
     pub failures: u32,

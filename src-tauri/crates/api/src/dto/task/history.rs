@@ -19,11 +19,8 @@ const TASKWARDEN: &str = "Taskwarden";
 words! {
     /// Whose doing something was.
     HistoryLane {
-        /// The agent.
         Agent = "agent",
-        /// The server.
         Server = "server",
-        /// A person.
         Person = "person",
         /// Taskwarden, by a rule or a limit.
         Policy = "policy",
@@ -34,7 +31,6 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryEvent {
-    /// When.
     pub at: String,
     /// Whose doing it was.
     #[ts(inline)]
@@ -56,13 +52,10 @@ pub struct HistoryEvent {
     pub note: String,
 }
 
-/// Who acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ActorDto {
-    /// A person.
     Person,
-    /// An agent.
     Agent,
     /// The server, by what it said.
     Server,
@@ -76,7 +69,6 @@ pub enum ActorDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OriginDto {
-    /// Which way.
     pub door: DoorDto,
     /// The process that asked; null where the system does not tell.
     pub process: Option<u32>,
@@ -123,7 +115,6 @@ pub struct HistoryDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RawDto {
-    /// Its number.
     pub n: u64,
     /// When it came or left.
     pub at: String,
@@ -142,7 +133,6 @@ pub struct RawDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RawListDto {
-    /// Oldest first.
     pub messages: Vec<RawDto>,
 }
 

@@ -17,7 +17,7 @@ pub struct ListQuery {
     /// Of any of these agents, by name or id.
     pub agents: Vec<String>,
     /// With all of these flags.
-    pub flags: Vec<TaskFlag>,
+    pub flags: Vec<TaskFlagDto>,
     /// Any of these tools.
     pub tools: Vec<String>,
     /// In the id, tool, server or agent name; case does not matter.
@@ -36,7 +36,7 @@ pub struct ListQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "Flag")]
-pub enum TaskFlag {
+pub enum TaskFlagDto {
     /// Its agent is gone.
     Orphaned,
     /// Its result is there and waits for a person.
@@ -45,12 +45,12 @@ pub enum TaskFlag {
     NeedsYou,
 }
 
-impl From<TaskFlag> for domain::ports::TaskFlag {
-    fn from(flag: TaskFlag) -> Self {
+impl From<TaskFlagDto> for domain::ports::TaskFlag {
+    fn from(flag: TaskFlagDto) -> Self {
         match flag {
-            TaskFlag::Orphaned => Self::Orphaned,
-            TaskFlag::Held => Self::Held,
-            TaskFlag::NeedsYou => Self::NeedsYou,
+            TaskFlagDto::Orphaned => Self::Orphaned,
+            TaskFlagDto::Held => Self::Held,
+            TaskFlagDto::NeedsYou => Self::NeedsYou,
         }
     }
 }
@@ -62,9 +62,7 @@ pub enum Grouping {
     /// By who has to act.
     #[default]
     Need,
-    /// By server.
     Server,
-    /// By agent.
     Agent,
     /// Not at all.
     None,
@@ -74,12 +72,9 @@ pub enum Grouping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Sorting {
-    /// Created last.
     #[default]
     Newest,
-    /// Created first.
     Oldest,
-    /// Changed last.
     Changed,
 }
 
@@ -89,7 +84,6 @@ pub enum Sorting {
 pub struct ListGroup {
     /// Its word or name; empty for tasks of nobody.
     pub group: String,
-    /// Its tasks.
     pub count: u64,
 }
 

@@ -14,9 +14,7 @@ use crate::dto::words::Word;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ParentDto {
-    /// Its handle.
     pub id: String,
-    /// Its server.
     pub server: String,
     /// Its tool, where known.
     pub tool: Option<String>,
@@ -30,9 +28,7 @@ pub struct ParentDto {
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "KinDto")]
 pub struct RelatedTaskDto {
-    /// Its handle.
     pub id: String,
-    /// Its server.
     pub server: String,
     /// Its tool, where known.
     pub tool: Option<String>,
@@ -89,11 +85,9 @@ pub enum FormDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldDto {
-    /// Since when.
     pub at: String,
     /// Who holds it: a person, or the rule or the limit that does.
     pub by: String,
-    /// Why.
     pub why: HeldWhy,
     /// Its size in tokens, where it is held for it.
     pub tokens: Option<u64>,
@@ -117,11 +111,9 @@ pub struct VerdictDto {
     pub form: Option<FormDto>,
     /// To how many tokens it is cut, with `trimmed`.
     pub trim_tokens: Option<u64>,
-    /// Who.
     pub by: String,
     /// Whether the limit decided so by itself: a person can still decide otherwise.
     pub by_limit: bool,
-    /// When.
     pub at: String,
     /// Why not, in the person's words.
     pub reason: Option<String>,

@@ -21,7 +21,7 @@ pub(crate) enum FinishedJob {
     /// A connection was opened, or not.
     Connected(Box<Result<Connected, UpstreamError>>),
     /// The server's own list was read.
-    Listed(ListedTasks),
+    Listed(DiscoveredTasks),
     /// What a connection taught about its server is stored.
     Remembered(ConnectionId),
     /// Nothing is left to do about it.
@@ -37,7 +37,7 @@ pub(crate) struct PollResult {
 }
 
 /// What a reading of the server's list brought.
-pub(crate) struct ListedTasks {
+pub(crate) struct DiscoveredTasks {
     /// Known open tasks whose listed status differs from ours: worth a poll.
     pub(crate) moved: Vec<HandleId>,
     /// The server asked to slow down.

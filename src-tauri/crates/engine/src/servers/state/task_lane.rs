@@ -25,7 +25,7 @@ pub(crate) const WAITING_MAX: usize = 1_024;
 
 /// Something that happened to a task.
 #[derive(Debug, Clone)]
-pub(crate) enum TaskUpdate {
+pub(crate) enum LaneUpdate {
     /// It was seen.
     Seen(Box<Observation>),
     /// A poll brought nothing.
@@ -70,18 +70,18 @@ pub(crate) async fn run(
     core: Arc<EngineCore>,
     connection: Arc<ServerConnection>,
     id: HandleId,
-    mut step: TaskUpdate,
+    mut step: LaneUpdate,
 ) -> AppliedUpdate {
     let policy = &core.policy;
     let mut outcome = None;
     if let Some(in_flight) = connection.in_flight_call(id).filter(|in_flight| !in_flight.has_row()) {
         match step {
             // Nothing is recorded of a call that made progress and nothing else.
-            TaskUpdate::Progressed(progress) => {
+            LaneUpdate::Progressed(progress) => {
                 connection.keep_progress(id, progress);
                 return AppliedUpdate { id, replaced: false, asked: None };
             }
-            TaskUpdate::Asked(question, others) if !in_flight.row().await => {
+            LaneUpdate::Asked(question, others) if !in_flight.row().await => {
                 let outcome = LiveOutcome::Rejected("the call is over".to_owned());
                 return AppliedUpdate {
                     id,
@@ -92,7 +92,7 @@ pub(crate) async fn run(
             other => step = other,
         }
     }
-    if let TaskUpdate::Asked(_, others) = &mut step {
+    if let LaneUpdate::Asked(_, others) = &mut step {
         with_rows(&connection, others).await;
     }
     // The last progress lands before the end, after which none is accepted.
@@ -100,16 +100,16 @@ pub(crate) async fn run(
     let room = |handle: &TaskHandle| core.ledger.question_room(handle.server);
     let applied = core
         .must_apply(id, |handle, now| match &step {
-            TaskUpdate::Seen(seen) => match &last {
+            LaneUpdate::Seen(seen) => match &last {
                 Some(last) => {
                     then(handle.progressed(last, now, policy), |next| next.observe_within(seen, room(next), policy))
                 }
                 None => handle.observe_within(seen, room(handle), policy),
             },
-            TaskUpdate::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
-            TaskUpdate::Gone(why) => handle.gone(why, now),
-            TaskUpdate::Blocked(needs) => handle.blocked(needs, now),
-            TaskUpdate::Asked(question, others) => {
+            LaneUpdate::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
+            LaneUpdate::Gone(why) => handle.gone(why, now),
+            LaneUpdate::Blocked(needs) => handle.blocked(needs, now),
+            LaneUpdate::Asked(question, others) => {
                 let (transition, said) = handle.asked_within(question, room(handle), now, policy);
                 let shared = match &said {
                     LiveOutcome::Opened(key) | LiveOutcome::Same(key) => {
@@ -120,10 +120,10 @@ pub(crate) async fn run(
                 outcome = Some(said);
                 shared
             }
-            TaskUpdate::QuestionsWait(count) => handle.questions_wait(count.load(Ordering::Relaxed), now),
-            TaskUpdate::TakenBack(connection, token) => handle.taken_back(*connection, token, now),
-            TaskUpdate::ChannelLost(connection, survives) => handle.channel_lost(*connection, *survives, now),
-            TaskUpdate::Progressed(progress) => handle.progressed(progress, now, policy),
+            LaneUpdate::QuestionsWait(count) => handle.questions_wait(count.load(Ordering::Relaxed), now),
+            LaneUpdate::TakenBack(connection, token) => handle.taken_back(*connection, token, now),
+            LaneUpdate::ChannelLost(connection, survives) => handle.channel_lost(*connection, *survives, now),
+            LaneUpdate::Progressed(progress) => handle.progressed(progress, now, policy),
         })
         .await;
     let replaced = match applied {
@@ -135,7 +135,7 @@ pub(crate) async fn run(
         }
     };
     let asked = match (step, outcome) {
-        (TaskUpdate::Asked(question, others), Some(outcome)) => {
+        (LaneUpdate::Asked(question, others), Some(outcome)) => {
             Some(StoredQuestion { question: *question, others, outcome })
         }
         _ => None,
@@ -163,8 +163,8 @@ fn is_replaced(contact: &Contact) -> bool {
     }
 }
 
-fn ends(step: &TaskUpdate) -> bool {
-    matches!(step, TaskUpdate::Seen(seen) if seen.status.is_terminal())
+fn ends(step: &LaneUpdate) -> bool {
+    matches!(step, LaneUpdate::Seen(seen) if seen.status.is_terminal())
 }
 
 /// Keeps what could not be read beside the handle, for `doctor`, when the miss is a change at all.
@@ -191,7 +191,7 @@ pub(crate) fn lacks_payload(seen: &Observation) -> bool {
 /// Updates under way and waiting, by task.
 #[derive(Debug, Default)]
 pub(crate) struct TaskLanes {
-    busy: HashMap<HandleId, VecDeque<TaskUpdate>>,
+    busy: HashMap<HandleId, VecDeque<LaneUpdate>>,
     waiting: usize,
 }
 
@@ -207,7 +207,7 @@ impl TaskLanes {
     }
 
     /// Starts the update now (returned) or lets it wait.
-    pub(crate) fn enter(&mut self, id: HandleId, step: TaskUpdate) -> Option<TaskUpdate> {
+    pub(crate) fn enter(&mut self, id: HandleId, step: LaneUpdate) -> Option<LaneUpdate> {
         match self.busy.get_mut(&id) {
             None => {
                 self.busy.insert(id, VecDeque::new());
@@ -222,7 +222,7 @@ impl TaskLanes {
     }
 
     /// The update under way is done: the next one, if any.
-    pub(crate) fn leave(&mut self, id: HandleId) -> Option<TaskUpdate> {
+    pub(crate) fn leave(&mut self, id: HandleId) -> Option<LaneUpdate> {
         let next = self.busy.get_mut(&id)?.pop_front();
         if next.is_some() {
             self.waiting -= 1;

@@ -20,7 +20,7 @@ use crate::gateway::conversion::result_dialect;
 use crate::gateway::engine_errors::{INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, code, unreached};
 use crate::gateway::model_text::refused;
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::servers::connection::{ServerConnection, connect, connect_in_time, declared_capabilities};
+use crate::gateway::servers::connection::{GatewayConnection, connect, connect_in_time, declared_capabilities};
 use crate::gateway::servers::{identities, targets};
 use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::modern_elicitation;
@@ -29,7 +29,7 @@ use crate::server::{RawResult, Request, ResponseStream, Session};
 use crate::upstream::transport::link::{Answer, LinkError, Response};
 use crate::upstream::{Forwarding, RequestEvent};
 use crate::wire::raw_json::{member, text_member, with_members};
-use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
+use crate::wire::rewrite::{Identity, RewrittenPart, rewrite_raw};
 use crate::wire::view::ELICITATION;
 
 /// Notifications that wait for one client. Judgement: progress replaces itself, so a few are enough.
@@ -111,7 +111,7 @@ async fn target(context: &RequestContext, request: &Request) -> Result<(ServerId
 /// asked on its stream.
 async fn exchange(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     request: &Request,
     params: Option<Box<RawValue>>,
     stream: &ResponseStream,
@@ -124,7 +124,7 @@ async fn exchange(
             Answer::Error(raw) => return Err(RequestError::raw(&error_for_client(context, raw))),
         };
         let for_agent = identities::for_agent(context, connection.server, None);
-        let result = rewrite_raw(MessagePart::Result(&request.method), raw, &for_agent);
+        let result = rewrite_raw(RewrittenPart::Result(&request.method), raw, &for_agent);
         if context.is_modern() || !needs_input(&result) {
             return Ok(result_dialect::fit(context, &request.method, result));
         }
@@ -159,7 +159,7 @@ async fn next_round(
 /// Sends the request once; notifications and questions on the way go to the client.
 async fn send(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     request: &Request,
     params: Option<Box<RawValue>>,
     stream: &ResponseStream,
@@ -220,13 +220,13 @@ async fn notify(
         (Identity::Progress, Some(token)) => Some(token.to_string()),
         _ => for_agent(identity, said),
     };
-    drop(stream.notify(&method, &rewrite_raw(MessagePart::Params(&method), params, &exchange)).await);
+    drop(stream.notify(&method, &rewrite_raw(RewrittenPart::Params(&method), params, &exchange)).await);
 }
 
 /// Asks the client what its server asks live. Modern clients are asked nothing while a request runs.
 async fn ask(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     token: String,
     method: String,
     params: Box<RawValue>,

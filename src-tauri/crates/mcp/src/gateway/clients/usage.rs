@@ -29,7 +29,7 @@ struct UsageSubject {
 }
 
 /// A page of a list of tools as it goes out.
-pub(crate) struct ToolPage<'a> {
+pub(crate) struct ReportedToolPage<'a> {
     /// The list as JSON text, without the gateway's own tools.
     pub(crate) list: &'a str,
     /// The gateway's own tools, which follow it.
@@ -147,13 +147,13 @@ impl<'a> UsageReport<'a> {
         self.add(Passed::Handle(answer));
     }
 
-    pub(crate) fn add_tools(&mut self, page: &ToolPage<'_>) {
+    pub(crate) fn add_tools(&mut self, page: &ReportedToolPage<'_>) {
         let tools = |list: &str| Payload::new(format!("{{\"tools\":{list}}}"));
         // A member that is no list has no tools.
         let list = if page.list.trim_start().starts_with('[') { page.list } else { "[]" };
         let own: Vec<&str> = page.own.iter().map(|tool| tool.get()).collect();
         let own = format!("[{}]", own.join(","));
-        let ToolPage { is_first, is_last, .. } = *page;
+        let ReportedToolPage { is_first, is_last, .. } = *page;
         self.add(Passed::Tools { list: tools(list), own: tools(&own), is_first, is_last });
     }
 

@@ -46,7 +46,7 @@ pub(crate) enum TaskEnd {
 
 /// The parts of a task that are not known from its row.
 #[derive(Default)]
-pub(crate) struct TaskFields {
+pub(crate) struct ModernTaskFields {
     /// The server's task object, for the fields that the gateway does not know.
     pub(crate) theirs: Option<Box<RawValue>>,
     pub(crate) end: Option<TaskEnd>,
@@ -73,7 +73,7 @@ pub(crate) fn status(sight: &AgentView) -> Option<&'static str> {
 pub(crate) fn task(
     handle: &TaskHandle,
     kind: Option<&str>,
-    fields: TaskFields,
+    fields: ModernTaskFields,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<ObjectWriter, RequestError> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::gateway::conversion::{raw_json, result_dialect};
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::servers::connection::{ServerConnection, connect, connect_in_time};
+use crate::gateway::servers::connection::{GatewayConnection, connect, connect_in_time};
 use crate::gateway::servers::names::name_servers;
 use crate::server::rpc_error::{RequestError, TASKS_EXTENSION};
 use crate::server::version;
@@ -55,7 +55,7 @@ async fn relayed(context: &RequestContext) -> Result<RelayedCapabilities, Reques
 }
 
 /// What is relayed of one server's capabilities.
-fn capabilities(context: &RequestContext, connection: &ServerConnection) -> Map<String, Value> {
+fn capabilities(context: &RequestContext, connection: &GatewayConnection) -> Map<String, Value> {
     let said = member(connection.forward.hello().get(), "capabilities");
     let mut said: Map<String, Value> = said.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     // No other extension than tasks is routed, and those are the gateway's.

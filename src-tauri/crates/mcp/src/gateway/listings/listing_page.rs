@@ -21,7 +21,7 @@ use crate::gateway::servers::names::{NamedServer, prefixed, wrap_template, wrap_
 use crate::gateway::servers::{listing_cache, names};
 use crate::gateway::state::GatewayState;
 use crate::server::rpc_error::RequestError;
-use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite};
+use crate::wire::rewrite::{Identity, RewrittenPart, json_text, meaning, rewrite};
 
 /// What one server adds to a merged list.
 pub(crate) struct ServerListing {
@@ -126,7 +126,7 @@ fn prefixed_entry<'e>(state: &GatewayState, server: &NamedServer, kind: ListKind
         }
     };
     let page = format!("{{\"{}\":[{entry}]}}", kind.member());
-    match rewrite(MessagePart::Result(kind.method()), &page, &exchange) {
+    match rewrite(RewrittenPart::Result(kind.method()), &page, &exchange) {
         Cow::Borrowed(_) => Cow::Borrowed(entry),
         Cow::Owned(page) => Cow::Owned(listing_cache::entries(&page, kind).next().unwrap_or("{}").to_owned()),
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::gateway::calls::forward;
-use crate::gateway::clients::usage::{ToolPage, UsageReport};
+use crate::gateway::clients::usage::{ReportedToolPage, UsageReport};
 use crate::gateway::conversion::meta::META_LEVEL;
 use crate::gateway::conversion::{raw_json, result_uri};
 use crate::gateway::listings::listing_page::{ListingPage, ServerListing};
@@ -80,7 +80,7 @@ async fn merged(
     match kind {
         ListKind::Tools => {
             let own = if is_last { own_listings::definitions(context, |_| false) } else { Vec::new() };
-            usage.add_tools(&ToolPage { list: &page.list(), own: &own, is_first, is_last });
+            usage.add_tools(&ReportedToolPage { list: &page.list(), own: &own, is_first, is_last });
             own.iter().for_each(|tool| page.push(tool.get()));
         }
         ListKind::Templates if is_last => page.push(raw_json::serialize(&result_uri::template())?.get()),

@@ -10,7 +10,7 @@ use domain::ids::ServerId;
 use serde_json::value::RawValue;
 
 use crate::gateway::calls::forward;
-use crate::gateway::clients::usage::{ToolPage, UsageReport};
+use crate::gateway::clients::usage::{ReportedToolPage, UsageReport};
 use crate::gateway::conversion::{raw_json, result_uri};
 use crate::gateway::listings::listing_page::ListingPage;
 use crate::gateway::model_text::tool_definitions;
@@ -45,7 +45,7 @@ pub(crate) async fn tools(
     let taken = |name: &str| context.state.listings.tool(server, name).is_some();
     let own = if is_last { definitions(context, taken) } else { Vec::new() };
     let list = member(page.get(), "tools").unwrap_or("[]");
-    usage.add_tools(&ToolPage { list, own: &own, is_first, is_last });
+    usage.add_tools(&ReportedToolPage { list, own: &own, is_first, is_last });
     Ok(append(page, ListKind::Tools, &own))
 }
 

@@ -24,7 +24,7 @@ use crate::upstream::{Forward, Forwarding, SubscriptionFilter};
 use crate::wire::raw_json::member;
 
 /// One server as one agent reaches it.
-pub(crate) struct ServerConnection {
+pub(crate) struct GatewayConnection {
     pub(crate) server: ServerId,
     pub(crate) forward: Arc<dyn Forward>,
     /// While this is held, the agent's own connection stays open.
@@ -35,7 +35,7 @@ pub(crate) struct ServerConnection {
 ///
 /// # Errors
 /// When there is none, in words for an agent.
-pub(crate) async fn connect(context: &RequestContext, server: ServerId) -> Result<ServerConnection, RequestError> {
+pub(crate) async fn connect(context: &RequestContext, server: ServerId) -> Result<GatewayConnection, RequestError> {
     /// A connection may end between the moment it is named and the moment it is looked up; the next one is used then.
     const TRIES: usize = 2;
     let state = &context.state;
@@ -43,18 +43,18 @@ pub(crate) async fn connect(context: &RequestContext, server: ServerId) -> Resul
         let line = state.engine.line(server, context.agent, context.abilities()).await;
         let line = line.map_err(|error| engine_errors::fault(&error))?;
         if let Some(forward) = state.forwarder.connection(line.connection) {
-            return Ok(ServerConnection { server, forward, line });
+            return Ok(GatewayConnection { server, forward, line });
         }
     }
     Err(RequestError::new(RequestErrorKind::OfTool(SERVER_ERROR), refused::not_connected()))
 }
 
 /// As [`connect`], for one server of many: one that is not there in time is left out.
-pub(crate) async fn connect_in_time(context: &RequestContext, server: ServerId) -> Option<ServerConnection> {
+pub(crate) async fn connect_in_time(context: &RequestContext, server: ServerId) -> Option<GatewayConnection> {
     tokio::time::timeout(context.state.policy.gateway.merge_wait, connect(context, server)).await.ok()?.ok()
 }
 
-impl ServerConnection {
+impl GatewayConnection {
     pub(crate) fn id(&self) -> ConnectionId {
         self.line.connection
     }

@@ -13,11 +13,11 @@ use crate::gateway::conversion::meta;
 use crate::gateway::conversion::meta::META_LEVEL;
 use crate::gateway::conversion::raw_json::with_meta;
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::servers::connection::ServerConnection;
+use crate::gateway::servers::connection::GatewayConnection;
 use crate::gateway::servers::targets;
 use crate::server::Request;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
-use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite, rewrite_raw};
+use crate::wire::rewrite::{Identity, RewrittenPart, json_text, meaning, rewrite, rewrite_raw};
 
 /// Stands for a task that is not the agent's.
 const UNKNOWN: &str = "unknown";
@@ -35,7 +35,7 @@ pub(crate) fn to_server(context: &RequestContext, request: &Request, named: Opti
         | Identity::Tool
         | Identity::Server => None,
     };
-    Some(rewrite_raw(MessagePart::Params(&request.method), raw, &exchange))
+    Some(rewrite_raw(RewrittenPart::Params(&request.method), raw, &exchange))
 }
 
 /// The params of a call for the server, but for the tool's name, which the engine sets.
@@ -52,7 +52,7 @@ pub(crate) fn call_to_server(context: &RequestContext, params: &RawValue) -> Pay
         | Identity::UriTemplate
         | Identity::Server => None,
     };
-    let changed = rewrite(MessagePart::Params("tools/call"), params.get(), &exchange);
+    let changed = rewrite(RewrittenPart::Params("tools/call"), params.get(), &exchange);
     match context.session().and_then(|session| context.state.sessions.level(session)) {
         // A modern server gets the level with each request; for an older one it is taken out again.
         Some(level) => Payload::new(with_meta(&changed, META_LEVEL, &json_text(&level))),
@@ -111,7 +111,7 @@ pub(crate) fn to_agent(
     handle: Option<&TaskHandle>,
     text: &Payload,
 ) -> Result<Box<RawValue>, RequestError> {
-    let changed = rewrite(MessagePart::Result("tools/call"), text.as_str(), &for_agent(context, server, handle));
+    let changed = rewrite(RewrittenPart::Result("tools/call"), text.as_str(), &for_agent(context, server, handle));
     RawValue::from_string(changed.into_owned())
         .map_err(|_| RequestError::new(RequestErrorKind::Internal, "the server's answer could not be read"))
 }
@@ -123,7 +123,7 @@ pub(crate) fn to_agent_text(
     handle: Option<&TaskHandle>,
     text: Payload,
 ) -> Payload {
-    match rewrite(MessagePart::Result("tools/call"), text.as_str(), &for_agent(context, server, handle)) {
+    match rewrite(RewrittenPart::Result("tools/call"), text.as_str(), &for_agent(context, server, handle)) {
         Cow::Borrowed(_) => text.clone(),
         Cow::Owned(changed) => Payload::new(changed),
     }
@@ -132,7 +132,7 @@ pub(crate) fn to_agent_text(
 /// The params with the log level that a session asked for, for servers that want it with each request.
 pub(crate) fn with_level(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     params: Option<Box<RawValue>>,
 ) -> Option<Box<RawValue>> {
     let session = context.session().filter(|_| connection.is_modern());

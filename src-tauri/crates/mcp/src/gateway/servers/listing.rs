@@ -13,7 +13,7 @@ use crate::gateway::conversion::raw_json;
 use crate::gateway::engine_errors::{METHOD_NOT_FOUND, code, unreached};
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
-use crate::gateway::servers::connection::ServerConnection;
+use crate::gateway::servers::connection::GatewayConnection;
 use crate::gateway::servers::listing_cache::Listing;
 use crate::server::rpc_error::RequestError;
 use crate::upstream::transport::link::Answer;
@@ -26,7 +26,7 @@ use crate::wire::rewrite::json_text;
 /// The server's own, raw, or why it cannot be reached.
 pub(crate) async fn get(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     kind: ListKind,
 ) -> Result<Option<Arc<Listing>>, RequestError> {
     if !connection.may_list(kind) {
@@ -43,7 +43,7 @@ pub(crate) async fn get(
 
 async fn read(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     kind: ListKind,
 ) -> Result<Option<Listing>, RequestError> {
     let policy = &context.state.policy;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use crate::gateway::route::ListKind;
-use crate::gateway::servers::connection::ServerConnection;
+use crate::gateway::servers::connection::GatewayConnection;
 use crate::gateway::servers::names::NamedServer;
 use crate::upstream::{Broadcast, BroadcastReceiver, SubscriptionFilter, SubscriptionLease};
 use crate::wire::raw_json::{JsonMembers, member, text_member};
@@ -77,7 +77,7 @@ struct ConnectionListings {
 }
 
 impl ConnectionListings {
-    fn of(connection: &ServerConnection) -> Self {
+    fn of(connection: &GatewayConnection) -> Self {
         let notified = connection.notified_lists();
         let hearing = connection.forward.unsolicited();
         let listening = connection.forward.listen(notified.clone());
@@ -126,7 +126,7 @@ impl ListingCache {
     /// open any more.
     pub(crate) fn get(
         &self,
-        connection: &ServerConnection,
+        connection: &GatewayConnection,
         kind: ListKind,
         is_open: impl Fn(ConnectionId) -> bool,
     ) -> Option<Arc<Listing>> {
@@ -143,7 +143,7 @@ impl ListingCache {
     }
 
     /// Keeps a listing that was read on this connection, unless the list changed meanwhile.
-    pub(crate) fn put(&self, connection: &ServerConnection, kind: ListKind, listing: Listing) -> Arc<Listing> {
+    pub(crate) fn put(&self, connection: &GatewayConnection, kind: ListKind, listing: Listing) -> Arc<Listing> {
         self.remember(connection.server, kind, &listing);
         let listing = Arc::new(listing);
         let mut connections = self.connections.lock();

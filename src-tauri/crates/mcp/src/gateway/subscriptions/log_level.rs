@@ -13,7 +13,7 @@ use crate::gateway::servers::connection::connect_in_time;
 use crate::server::Request;
 use crate::server::rpc_error::RequestError;
 use crate::upstream::transport::link::Answer;
-use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
+use crate::wire::rewrite::{Identity, RewrittenPart, rewrite_raw};
 
 /// Sets the level for the session.
 ///
@@ -36,7 +36,7 @@ pub(crate) async fn set_level(context: &RequestContext, request: Request) -> Res
             (Some(_), Ok(Answer::Result(raw))) => {
                 let exchange =
                     |identity, _: &str| (identity == Identity::Server).then(|| meta::server_info().to_string());
-                return Ok(rewrite_raw(MessagePart::Result("logging/setLevel"), raw, &exchange));
+                return Ok(rewrite_raw(RewrittenPart::Result("logging/setLevel"), raw, &exchange));
             }
             (Some(_), Ok(Answer::Error(error))) => return Err(RequestError::raw(&error)),
             (Some(_), Err(failed)) => return Err(unreached(&context.state.policy, failed)),

@@ -19,14 +19,14 @@ use crate::gateway::conversion::meta::META_SUBSCRIPTION;
 use crate::gateway::conversion::raw_json::with_meta;
 use crate::gateway::conversion::{raw_json, result_dialect};
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::servers::connection::{ServerConnection, connect, own_request};
+use crate::gateway::servers::connection::{GatewayConnection, connect, own_request};
 use crate::gateway::servers::identities;
 use crate::gateway::state::GatewayState;
 use crate::server::{ResponseStream, Session};
 use crate::upstream::transport::link::{Answer, LinkError};
 use crate::upstream::{Broadcast, SubscriptionFilter};
 use crate::wire::raw_json::text_member;
-use crate::wire::rewrite::{MessagePart, rewrite_raw};
+use crate::wire::rewrite::{RewrittenPart, rewrite_raw};
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
@@ -170,7 +170,7 @@ impl<'a> ServerListener<'a> {
     }
 
     /// Listens on one connection until it is lost.
-    async fn listen(&mut self, connection: &ServerConnection) -> ListeningEnd {
+    async fn listen(&mut self, connection: &GatewayConnection) -> ListeningEnd {
         let notified = connection.notified_lists();
         let lists = SubscriptionFilter {
             tools: self.lists.tools && notified.tools,
@@ -217,12 +217,12 @@ impl<'a> ServerListener<'a> {
     }
 
     fn for_agent(&self, method: &str, params: Box<RawValue>) -> Box<RawValue> {
-        rewrite_raw(MessagePart::Params(method), params, &identities::for_agent(self.context, self.server, None))
+        rewrite_raw(RewrittenPart::Params(method), params, &identities::for_agent(self.context, self.server, None))
     }
 
     fn is_wanted(
         &self,
-        connection: &ServerConnection,
+        connection: &GatewayConnection,
         accepted: &SubscriptionFilter,
         method: &str,
         params: &RawValue,
@@ -257,7 +257,7 @@ impl<'a> ServerListener<'a> {
 
 /// The resources that are subscribed to on one connection of an older era, where each needs a request of its own.
 struct LegacySubscriptions<'a> {
-    connection: &'a ServerConnection,
+    connection: &'a GatewayConnection,
     context: &'a RequestContext,
     uris: BTreeSet<String>,
 }
@@ -308,7 +308,7 @@ impl Drop for LegacySubscriptions<'_> {
 /// When the server cannot be reached.
 pub(crate) async fn subscribe(
     context: &RequestContext,
-    connection: &ServerConnection,
+    connection: &GatewayConnection,
     uri: &str,
 ) -> Result<Answer, LinkError> {
     let params = raw_json::serialize(&json!({ "uri": uri })).ok();
@@ -316,7 +316,7 @@ pub(crate) async fn subscribe(
 }
 
 /// `resources/unsubscribe`, if this was the agent's last subscriber.
-fn unsubscribe(context: &RequestContext, connection: &ServerConnection, uri: &str) {
+fn unsubscribe(context: &RequestContext, connection: &GatewayConnection, uri: &str) {
     if !context.state.sessions.remove_subscriber(context.agent, connection.server, uri) {
         return;
     }

@@ -15,7 +15,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::gateway::clients::usage::UsageReport;
-use crate::gateway::conversion::modern_task::{TaskEnd, TaskFields};
+use crate::gateway::conversion::modern_task::{ModernTaskFields, TaskEnd};
 use crate::gateway::conversion::{modern_task, result_dialect};
 use crate::gateway::engine_errors;
 use crate::gateway::request_context::RequestContext;
@@ -70,7 +70,7 @@ pub(crate) async fn whole(
         TaskDelivery::Pushed => None,
     };
     let write = |fields| modern_task::task(handle, kind, fields, now, &context.state.policy)?.finish();
-    let mut fields = TaskFields::default();
+    let mut fields = ModernTaskFields::default();
     if handle.view.task().is_some() {
         fields.theirs = outcome::stored(context, handle, PayloadKind::Task).await?;
     }
@@ -92,7 +92,7 @@ pub(crate) async fn whole(
             return Ok(task);
         }
     };
-    let bare = write(TaskFields { theirs: fields.theirs.clone(), ..TaskFields::default() })?;
+    let bare = write(ModernTaskFields { theirs: fields.theirs.clone(), ..ModernTaskFields::default() })?;
     report(usage, handle, &bare, Some(&end), delivery);
     fields.end = Some(end);
     write(fields)
@@ -125,7 +125,7 @@ fn report(
 /// The one answer, when the agent sees it no more.
 pub(crate) async fn created(context: &RequestContext, handle: &TaskHandle) -> Result<Box<RawValue>, RequestError> {
     let theirs = outcome::stored(context, handle, PayloadKind::Task).await?;
-    let fields = TaskFields { theirs, end: None, asks: None };
+    let fields = ModernTaskFields { theirs, end: None, asks: None };
     modern_task::task(handle, Some("task"), fields, context.state.clock.now(), &context.state.policy)?.finish()
 }
 

@@ -28,62 +28,65 @@ fn inward(identity: Identity, there: &str) -> Option<String> {
 }
 
 /// One message for each row of the table in protocol.md §7.2, written by hand from the document.
-fn positions() -> Vec<(MessagePart<'static>, Value)> {
+fn positions() -> Vec<(RewrittenPart<'static>, Value)> {
     let id = format!("{UP}-1");
     let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
     let listening = json!({"io.modelcontextprotocol/subscriptionId": id});
     vec![
-        (MessagePart::Result("tools/call"), json!({"resultType": "task", "taskId": id, "status": "working"})),
-        (MessagePart::Result("tasks/get"), json!({"taskId": id, "result": {"content": [], "_meta": related}})),
+        (RewrittenPart::Result("tools/call"), json!({"resultType": "task", "taskId": id, "status": "working"})),
+        (RewrittenPart::Result("tasks/get"), json!({"taskId": id, "result": {"content": [], "_meta": related}})),
         (
-            MessagePart::Result("tasks/get"),
+            RewrittenPart::Result("tasks/get"),
             json!({"inputRequests": {"q": {"method": "x", "params": {"_meta": related}}}}),
         ),
-        (MessagePart::Result("tools/call"), json!({"task": {"taskId": id, "ttl": null}, "_meta": related})),
-        (MessagePart::Result("tasks/list"), json!({"tasks": [{"taskId": id}, {"taskId": format!("{UP}-2")}]})),
-        (MessagePart::Result("tasks/cancel"), json!({"taskId": id, "status": "cancelled"})),
-        (MessagePart::Result("tasks/result"), json!({"content": [{"type": "text", "text": "x"}], "_meta": related})),
-        (MessagePart::Params("tasks/get"), json!({"taskId": id})),
-        (MessagePart::Params("tasks/update"), json!({"taskId": id, "inputResponses": {"q": {"_meta": related}}})),
-        (MessagePart::Params("tasks/cancel"), json!({"taskId": id})),
+        (RewrittenPart::Result("tools/call"), json!({"task": {"taskId": id, "ttl": null}, "_meta": related})),
+        (RewrittenPart::Result("tasks/list"), json!({"tasks": [{"taskId": id}, {"taskId": format!("{UP}-2")}]})),
+        (RewrittenPart::Result("tasks/cancel"), json!({"taskId": id, "status": "cancelled"})),
+        (RewrittenPart::Result("tasks/result"), json!({"content": [{"type": "text", "text": "x"}], "_meta": related})),
+        (RewrittenPart::Params("tasks/get"), json!({"taskId": id})),
+        (RewrittenPart::Params("tasks/update"), json!({"taskId": id, "inputResponses": {"q": {"_meta": related}}})),
+        (RewrittenPart::Params("tasks/cancel"), json!({"taskId": id})),
         (
-            MessagePart::Params("notifications/tasks"),
+            RewrittenPart::Params("notifications/tasks"),
             json!({"taskId": id, "_meta": listening, "result": {"_meta": related}}),
         ),
-        (MessagePart::Params("notifications/tasks/status"), json!({"taskId": id, "status": "working"})),
-        (MessagePart::Params("subscriptions/listen"), json!({"notifications": {"taskIds": [id, format!("{UP}-2")]}})),
+        (RewrittenPart::Params("notifications/tasks/status"), json!({"taskId": id, "status": "working"})),
+        (RewrittenPart::Params("subscriptions/listen"), json!({"notifications": {"taskIds": [id, format!("{UP}-2")]}})),
         (
-            MessagePart::Params("notifications/subscriptions/acknowledged"),
+            RewrittenPart::Params("notifications/subscriptions/acknowledged"),
             json!({"notifications": {"taskIds": [id], "resourceSubscriptions": [id]}, "_meta": listening}),
         ),
-        (MessagePart::Params("elicitation/create"), json!({"message": "?", "_meta": related})),
-        (MessagePart::Params("notifications/progress"), json!({"progressToken": id, "progress": 1, "_meta": related})),
-        (MessagePart::Params("notifications/progress"), json!({"progressToken": 7001, "progress": 1.0})),
-        (MessagePart::Params("tools/call"), json!({"name": id, "_meta": {"progressToken": id}, "arguments": {}})),
-        (MessagePart::Params("notifications/cancelled"), json!({"requestId": 7001, "reason": "x"})),
-        (MessagePart::Params("prompts/get"), json!({"name": id})),
-        (MessagePart::Params("completion/complete"), json!({"ref": {"type": "ref/prompt", "name": id}})),
-        (MessagePart::Params("completion/complete"), json!({"ref": {"type": "ref/resource", "uri": id}})),
-        (MessagePart::Params("resources/read"), json!({"uri": id})),
-        (MessagePart::Params("resources/subscribe"), json!({"uri": id})),
-        (MessagePart::Params("notifications/resources/updated"), json!({"uri": id, "_meta": listening})),
-        (MessagePart::Params("tools/list"), json!({"cursor": id})),
-        (MessagePart::Result("tools/list"), json!({"tools": [{"name": id, "inputSchema": {}}], "nextCursor": id})),
-        (MessagePart::Result("prompts/list"), json!({"prompts": [{"name": id}]})),
-        (MessagePart::Result("resources/list"), json!({"resources": [{"uri": id, "name": "x"}]})),
-        (MessagePart::Result("resources/templates/list"), json!({"resourceTemplates": [{"uriTemplate": id}]})),
-        (MessagePart::Result("resources/read"), json!({"contents": [{"uri": id, "text": "x"}]})),
+        (RewrittenPart::Params("elicitation/create"), json!({"message": "?", "_meta": related})),
         (
-            MessagePart::Result("prompts/get"),
+            RewrittenPart::Params("notifications/progress"),
+            json!({"progressToken": id, "progress": 1, "_meta": related}),
+        ),
+        (RewrittenPart::Params("notifications/progress"), json!({"progressToken": 7001, "progress": 1.0})),
+        (RewrittenPart::Params("tools/call"), json!({"name": id, "_meta": {"progressToken": id}, "arguments": {}})),
+        (RewrittenPart::Params("notifications/cancelled"), json!({"requestId": 7001, "reason": "x"})),
+        (RewrittenPart::Params("prompts/get"), json!({"name": id})),
+        (RewrittenPart::Params("completion/complete"), json!({"ref": {"type": "ref/prompt", "name": id}})),
+        (RewrittenPart::Params("completion/complete"), json!({"ref": {"type": "ref/resource", "uri": id}})),
+        (RewrittenPart::Params("resources/read"), json!({"uri": id})),
+        (RewrittenPart::Params("resources/subscribe"), json!({"uri": id})),
+        (RewrittenPart::Params("notifications/resources/updated"), json!({"uri": id, "_meta": listening})),
+        (RewrittenPart::Params("tools/list"), json!({"cursor": id})),
+        (RewrittenPart::Result("tools/list"), json!({"tools": [{"name": id, "inputSchema": {}}], "nextCursor": id})),
+        (RewrittenPart::Result("prompts/list"), json!({"prompts": [{"name": id}]})),
+        (RewrittenPart::Result("resources/list"), json!({"resources": [{"uri": id, "name": "x"}]})),
+        (RewrittenPart::Result("resources/templates/list"), json!({"resourceTemplates": [{"uriTemplate": id}]})),
+        (RewrittenPart::Result("resources/read"), json!({"contents": [{"uri": id, "text": "x"}]})),
+        (
+            RewrittenPart::Result("prompts/get"),
             json!({"messages": [{"content": {"type": "resource", "resource": {"uri": id}}}]}),
         ),
-        (MessagePart::Result("tools/call"), json!({"content": [{"type": "resource_link", "uri": id}]})),
+        (RewrittenPart::Result("tools/call"), json!({"content": [{"type": "resource_link", "uri": id}]})),
         (
-            MessagePart::Result("tasks/get"),
+            RewrittenPart::Result("tasks/get"),
             json!({"result": {"content": [{"type": "resource", "resource": {"uri": id}}]}}),
         ),
         (
-            MessagePart::Result("tools/call"),
+            RewrittenPart::Result("tools/call"),
             json!({"content": [], "_meta": {"io.modelcontextprotocol/serverInfo": {"name": id}, "vendor/x": 1}}),
         ),
     ]
@@ -105,7 +108,7 @@ fn no_identity_of_the_server_stays_at_any_position_and_the_inverse_restores_it()
 #[test]
 fn an_identity_behind_an_escaped_name_or_a_second_one_is_exchanged_too() {
     let text = r#"{"task\u0049d":"up-canary-1","taskId":"up-\u0063anary-2","taskId":"up-canary-3"}"#;
-    let told = rewrite(MessagePart::Result("tasks/get"), text, &outward);
+    let told = rewrite(RewrittenPart::Result("tasks/get"), text, &outward);
     let wanted = r#"{"task\u0049d":"down-alias-1","taskId":"down-alias-2","taskId":"down-alias-3"}"#;
     assert_eq!(told, wanted, "whichever a reader takes");
 }
@@ -114,7 +117,7 @@ fn an_identity_behind_an_escaped_name_or_a_second_one_is_exchanged_too() {
 fn free_text_and_what_only_looks_like_an_identity_stay() {
     let text = r#"{"content":[{"type":"text","text":"task up-canary-1"}],"structuredContent":{"taskId":"up-canary-1"},
         "name":"up-canary-1","isError":false,"n":1.50e2}"#;
-    let told = rewrite(MessagePart::Result("tools/call"), text, &outward);
+    let told = rewrite(RewrittenPart::Result("tools/call"), text, &outward);
     assert!(matches!(told, Cow::Borrowed(_)), "nothing is copied where nothing changes");
     assert_eq!(told, text, "what tools say is never rewritten");
 }
@@ -175,7 +178,7 @@ proptest! {
 
     #[test]
     fn nothing_that_is_no_json_makes_it_fall(text in "[\\[\\]{}\",:a-z\\\\0-9 ]{0,60}") {
-        let _ = rewrite(MessagePart::Result("tools/list"), &text, &outward);
-        let _ = rewrite(MessagePart::Params("tools/call"), &text, &outward);
+        let _ = rewrite(RewrittenPart::Result("tools/list"), &text, &outward);
+        let _ = rewrite(RewrittenPart::Params("tools/call"), &text, &outward);
     }
 }

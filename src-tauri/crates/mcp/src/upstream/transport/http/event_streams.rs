@@ -36,7 +36,7 @@ enum Got {
     Stream(Response),
     /// It will not be offered.
     Never(LinkError),
-    /// Perhaps later.
+    /// The server may accept it later.
     Later(Option<Duration>),
 }
 
