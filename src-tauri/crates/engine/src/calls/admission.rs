@@ -151,8 +151,7 @@ impl Engine {
             }
             // Nothing left this machine: there is nothing to remember.
             Some(Err(CallError::NotSent(error))) => {
-                pending.connection().request_failed(&error);
-                pending.finish();
+                pending.finish_unsent(&error);
                 Err(error.into())
             }
             Some(lost @ Err(CallError::ReplyLost(_))) => record(pending, Some(lost)).await,

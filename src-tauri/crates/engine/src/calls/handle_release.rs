@@ -69,7 +69,7 @@ pub(crate) async fn hung_up(core: &EngineCore, id: HandleId, how: HangUp) {
         let reason = Some("the agent hung up");
         match core.ledger.decide(id, |handle, now| handle.cancel(&by, reason, now).map(|step| (step, ()))).await {
             Ok(_) => {
-                // A call in flight holds its connection, so there is none to open.
+                // The delivery of the cancel opens the connection again where that is needed.
                 let connection = core.connections.of(&handle);
                 return connection.iter().for_each(|connection| connection.connect_unless_open());
             }

@@ -88,10 +88,6 @@ impl PendingCall {
         Self { core, connection, in_flight, lease, id, call, rules, digest, began, sent, reply }
     }
 
-    pub(crate) fn connection(&self) -> &ServerConnection {
-        &self.connection
-    }
-
     /// Waits for the reply; `None` when the call must have a row before it comes.
     pub(crate) async fn first_reply(&mut self) -> Option<CallResult> {
         let Self { core, connection, in_flight, sent, reply, .. } = self;
@@ -136,6 +132,16 @@ impl PendingCall {
     pub(crate) fn finish(mut self) {
         self.reply.get_mut().take();
         self.forget();
+    }
+
+    /// The call never left, because of this error.
+    ///
+    /// It is forgotten first: the connection's actor drops a dead connection at once only while nothing is in flight
+    /// over it, and the report of the error wakes that actor.
+    pub(crate) fn finish_unsent(mut self, error: &UpstreamError) {
+        self.reply.get_mut().take();
+        self.forget();
+        self.connection.request_failed(error);
     }
 
     /// Lets the call continue in a task of the supervisor, which records it; its caller receives the outcome here.

@@ -206,7 +206,10 @@ impl ProgressSender {
             (false, _) => waiting::alive(ran),
         };
         let total = progress.and_then(|progress| progress.total).filter(|total| *total >= self.sent);
-        let params = progress_params(token, self.sent, total, Some(&message));
+        let mut params = progress_params(token, self.sent, None, Some(&message));
+        if let (Some(params), Some(total)) = (params.as_object_mut(), total) {
+            params.insert("total".to_owned(), total.into());
+        }
         self.send("notifications/progress", &params, stream).await;
     }
 

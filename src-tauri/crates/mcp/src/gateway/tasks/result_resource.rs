@@ -4,6 +4,7 @@
 //! answer. Pages are cut in `results/pages.rs`.
 
 use domain::ids::HandleId;
+use domain::ports::TokenCounter;
 use domain::task::ResultForm;
 use engine::Passed;
 use serde_json::value::RawValue;
@@ -41,8 +42,12 @@ pub(crate) async fn read(
     let range = range(query, params)?;
     let page = match (range, form) {
         (None, ResultForm::Whole) => {
-            let text = cutting::run(&context.state, handle.id, move |scale| scale.words(result.as_str())).await?;
-            let of = text.chars().count();
+            // Counting runs beside the actors as well: the text may be long.
+            let counted = move |scale: &dyn TokenCounter| {
+                let text = scale.words(result.as_str());
+                (text.chars().count(), text)
+            };
+            let (of, text) = cutting::run(&context.state, handle.id, counted).await?;
             ResultPage { text, offset: 0, next: None, of }
         }
         (range, ResultForm::Whole | ResultForm::Slices | ResultForm::Trimmed { .. }) => {
