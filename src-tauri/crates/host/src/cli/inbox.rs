@@ -181,7 +181,9 @@ fn example(schema: &serde_json::Value) -> String {
         .map(|field| {
             let value = field.default.clone().unwrap_or_else(|| match &field.kind {
                 form::FieldKind::Text { .. } => "…".into(),
-                form::FieldKind::Number { min, .. } => serde_json::json!(min.unwrap_or(0.0)),
+                form::FieldKind::Number { min, above, .. } => {
+                    serde_json::json!(min.or(above.map(|least| least + 1.0)).unwrap_or(0.0))
+                }
                 form::FieldKind::YesNo => true.into(),
                 form::FieldKind::One(of) => of.first().map(|choice| choice.value.clone()).unwrap_or_default(),
                 form::FieldKind::Many { .. } => serde_json::Value::Array(Vec::new()),

@@ -141,7 +141,7 @@ async fn clean(yes: bool, compact: bool, config: &Config, screen: &Screen) -> Co
     }
     if !yes {
         let what = removal(&before.due);
-        prompt::confirm(&format!("Remove {what}?"), &format!("{what} not removed"), screen).await?;
+        prompt::confirm(&format!("Remove {what}?"), &format!("{what} were not removed"), screen).await?;
     }
     let cleaned: StorageCleaned = core.request("storage.clean", &CleanStorage { compact }).await?;
     if screen.is_json() {

@@ -259,6 +259,9 @@ fn parse_field(field: &Field, typed: &str) -> Result<Option<Value>, String> {
             (None, true) => Err("this field is required".into()),
         };
     }
+    if field.nullable && typed == "null" {
+        return Ok(Some(Value::Null));
+    }
     let picked = |of: &[form::FieldChoice], word: &str| -> Result<Value, String> {
         let by_number = word.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|at| of.get(at));
         let by_title = || {

@@ -81,12 +81,15 @@ impl SqliteRegistry {
     pub(crate) async fn read_counts(&self, query: TaskQuery) -> Result<Vec<(Phase, u64)>, RegistryError> {
         let failed = || self.base.failed("count tasks");
         let mut find = StatementBatch::default();
-        find.add(
-            "SELECT phase, sum(handles) FROM kinds WHERE (? IS NULL OR server = ?) AND (? IS NULL OR agent = ?) \
-             GROUP BY phase",
-        );
-        let (server, agent) = (query.server.map(|id| id.to_string()), query.agent.map(|id| id.to_string()));
-        find.with(server.clone()).with(server).with(agent.clone()).with(agent);
+        // The key of `kinds` begins with the server; a condition that may be absent would not use it.
+        let by_server = query.server.map_or("", |_| " AND server = ?");
+        let by_agent = query.agent.map_or("", |_| " AND agent = ?");
+        find.add(&format!(
+            "SELECT phase, sum(handles) FROM kinds WHERE handles > 0{by_server}{by_agent} GROUP BY phase"
+        ));
+        for id in query.server.map(|id| id.to_string()).into_iter().chain(query.agent.map(|id| id.to_string())) {
+            find.with(id);
+        }
         let mut reader = self.reader().await?;
         let found = find.rows(&mut reader).await.map_err(failed())?;
         let mut counts = Vec::new();

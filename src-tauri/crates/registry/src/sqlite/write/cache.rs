@@ -62,7 +62,7 @@ fn bytes(row: &SqliteRow, column: usize) -> Result<[u8; 32], sqlx::Error> {
 }
 
 impl WriterCache {
-    /// Takes in one row of what `Group::begin` reads; its first column says which kind it is.
+    /// Takes in one row of what the beginning of a transaction reads; its first column says which kind it is.
     pub(crate) fn learn(&mut self, row: &SqliteRow) -> Result<(), sqlx::Error> {
         match row.try_get::<i64, _>(0)? {
             0 => {
