@@ -32,7 +32,7 @@ test('a server that goes on is shown as asked, never as cancelled', async () => 
   on.server.onCancel = IGNORES;
   const { page, task } = await opened('ignored');
   await page.getByRole('button', { name: /^Cancel task/ }).first().click();
-  await phase(page, 'Cancellation asked').waitFor();
+  await phase(page, 'Cancel requested').waitFor();
   await page.getByText(/acknowledged/).first().waitFor();
   await page.getByText(/Still working/).first().waitFor();
   expect(await phase(page, 'Cancelled').count(), 'nothing is claimed').toBe(0);

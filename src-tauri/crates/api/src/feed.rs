@@ -74,7 +74,7 @@ impl Api {
         Err(ApiError::new(
             Code::NotFound,
             format!("there is no feed `{}`", crate::lookup::short(&feed)),
-            "The window subscribes again by itself.",
+            "The window subscribes again automatically.",
         ))
     }
 

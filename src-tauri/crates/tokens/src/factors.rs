@@ -1,6 +1,6 @@
 //! The factors of the estimated families, as they were fitted.
 //!
-//! One line a class, in the order of `classes.rs`: tokens for a piece, for a token of o200k, for a byte. Fitted on
+//! One line a class, in the order of `piece_classes.rs`: tokens for a piece, for a token of o200k, for a byte. Fitted on
 //! 2026-11-21 by least squares on relative errors to 1111 texts that are not among the golden ones; true counts come
 //! from the references that decision 0014 names. The error is the largest on the golden texts, none of which was fitted
 //! to.

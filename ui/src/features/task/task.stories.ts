@@ -404,7 +404,7 @@ export default {
     "started by a person": one({ intent: null, origin: "started", agent: null, startedBy: "Mara Lindqvist" }),
     revoke: one(
       { intent: null },
-      { click: ["button[aria-haspopup=menu]", "[role=menuitem]:has-text('Take it from')"] },
+      { click: ["button[aria-haspopup=menu]", "[role=menuitem]:has-text('Revoke it from')"] },
     ),
     "mark resolved": one(
       { phase: "lost", over: true, intent: null },

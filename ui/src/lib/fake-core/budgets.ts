@@ -295,7 +295,7 @@ export function makeWaste(): WasteDto[] {
       disobeyed: 4,
       tokens: 37_800,
       exactness: "about",
-      advice: "Let the agent wait with `tasks_wait` instead of looking again and again.",
+      advice: "Let the agent wait with `tasks_wait` instead of polling again and again.",
     }),
     one("memory-box", 590, 188, {
       unread: 1,
@@ -304,7 +304,7 @@ export function makeWaste(): WasteDto[] {
     }),
     one("docs", 844, 96, {
       tokens: 1_902,
-      advice: "Let the agent wait with `tasks_wait` instead of looking again and again.",
+      advice: "Let the agent wait with `tasks_wait` instead of polling again and again.",
     }),
     // It was removed and added again since.
     one("docs", 12, 9, { serverId: "srv_docs_before", lost: 1, tokens: 1_400 }),

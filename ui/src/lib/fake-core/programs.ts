@@ -19,7 +19,7 @@ export function makeSettings(name: string, token: string, url: string | null): R
   });
   const add = "read -rs TASKWARDEN_TOKEN && claude mcp add --transport http taskwarden";
   const typed =
-    "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. So it does not stand in the history of your shell.";
+    "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. That keeps it out of the history of your shell.";
   return {
     http,
     stdio,

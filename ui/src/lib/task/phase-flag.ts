@@ -24,7 +24,7 @@ export function phaseAndFlag(phase: Phase, facts: Facts): PhaseAndFlag {
     phase === "overdue" && facts.overdueWhy === "usual"
       ? { ...PHASES.overdue, word: PHASE_FLAGS.laterThanUsual }
       : PHASES[phase];
-  if (facts.stopState === "refused" && phase !== "cancelled") return { style, flag: PHASE_FLAGS.stopRefused };
+  if (facts.stopState === "refused" && phase !== "cancelled") return { style, flag: PHASE_FLAGS.cancelRefused };
   if (facts.stopState === "finishedAnyway") return { style, flag: PHASE_FLAGS.finishedAnyway };
   if (facts.held !== null && facts.held.verdict === null)
     return { style, flag: facts.over ? PHASE_FLAGS.held : PHASE_FLAGS.willBeHeld };

@@ -9,7 +9,7 @@ export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   blocked: "Server needs sign-in",
   running: "Working",
   answering: "Sending answer",
-  cancelling: "Cancellation asked",
+  cancelling: "Cancel requested",
   done: "Done",
   doneWithError: "Finished with an error",
   failed: "Failed",
@@ -31,7 +31,7 @@ export const GROUP_WORDS: Readonly<Record<PhaseGroup, string>> = {
 /** Beside a phase, or in its place where it says too little. */
 export const PHASE_FLAGS = {
   laterThanUsual: "Later than usual",
-  stopRefused: "stop refused",
+  cancelRefused: "cancel refused",
   finishedAnyway: "not stopped in time",
   held: "result held",
   willBeHeld: "result will be held",

@@ -58,9 +58,9 @@ impl Waste {
     pub const fn advice(self) -> Option<&'static str> {
         match self {
             Self::Look => None,
-            Self::EmptyPoll => Some("Let the agent wait with `tasks_wait` instead of looking again and again."),
+            Self::EmptyPoll => Some("Let the agent wait with `tasks_wait` instead of polling again and again."),
             Self::HastyPoll => {
-                Some("The agent looks more often than the server asks for: its client ignores the interval.")
+                Some("The agent polls more often than the server asks for: its client ignores the interval.")
             }
             Self::StalledQuestion => Some("Answer sooner, or let the agent answer by a rule."),
             Self::LostTask => {

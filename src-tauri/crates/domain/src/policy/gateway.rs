@@ -61,7 +61,7 @@ pub struct GatewayPolicy {
     pub agent_poll_min: Duration,
     /// The longest interval an agent is told. protocol.md §7.4.
     pub agent_poll_max: Duration,
-    /// The shortest `ttl` a 2025 agent can ask for. Judgement, as in `serving.rs`.
+    /// The shortest `ttl` a 2025 agent can ask for. Judgement, as in `mcp_server.rs`.
     pub agent_ttl_min: Duration,
     /// Tasks in one page of `tasks/list` and `tasks_list`. Judgement.
     pub tasks_per_page: u32,

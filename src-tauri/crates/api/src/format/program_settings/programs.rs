@@ -45,8 +45,8 @@ impl Shape<'_> {
         let is_typed = texts.iter().any(|text| text.text.starts_with("read "));
         if is_typed {
             notes.push(
-                "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. So it does not \
-                 stand in the history of your shell."
+                "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. That \
+                 keeps it out of the history of your shell."
                     .into(),
             );
         }

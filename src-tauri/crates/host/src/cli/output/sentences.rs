@@ -58,7 +58,7 @@ pub(crate) const fn phase_label(phase: Phase) -> &'static str {
         Phase::Blocked => "Server needs sign-in",
         Phase::Running => "Working",
         Phase::Answering => "Sending answer",
-        Phase::Cancelling => "Cancellation asked",
+        Phase::Cancelling => "Cancel requested",
         Phase::Done => "Done",
         Phase::DoneWithError => "Finished with an error",
         Phase::Failed => "Failed",
