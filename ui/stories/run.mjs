@@ -1,6 +1,7 @@
 /* Opens every story in both themes and its sizes and fails with a list of what is wrong: anything axe finds (no rule
    off), a page that scrolls sideways, text that is cut without an ellipsis, an error or a blocked style in the console.
-   `npm run stories -- --only inbox --shots DIR` looks at some and keeps pictures. */
+   `npm run stories -- --only inbox --shots DIR` looks at some and keeps pictures; `--sample` looks at every story once,
+   in alternate themes at its largest and its smallest size, and at the pages of the whole app in full. */
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -13,6 +14,7 @@ import { serve } from "./serve.mjs";
 const args = process.argv.slice(2);
 const option = (name) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
 const only = option("--only");
+const isSample = args.includes("--sample");
 const shots = option("--shots");
 /** Where the story page is built; a second run at the same time needs a folder of its own. */
 const folder = option("--folder") ?? "dist-stories";
@@ -54,7 +56,13 @@ if (all.length === 0) {
 }
 
 const wrong = [];
-const queue = all.flatMap((story) => ["light", "dark"].map((theme) => ({ story, theme })));
+const THEMES = ["light", "dark"];
+const queue = all.flatMap((story, at) => {
+  if (!isSample || PAGES.includes(story)) return THEMES.map((theme) => ({ story, theme }));
+  const ends = story.sizes.filter((size, index) => index === 0 || index === story.sizes.length - 1);
+  return [{ story: { ...story, sizes: ends, isSample }, theme: THEMES[at % THEMES.length] }];
+});
+const total = queue.length;
 let looked = 0;
 
 async function look(page, { story, theme }) {
@@ -71,7 +79,7 @@ async function look(page, { story, theme }) {
     reducedMotion: "reduce",
   });
   // Geometry is the same in both themes: the smaller sizes are looked at in one, and in both for pictures.
-  for (const size of theme === "light" || shots ? story.sizes : story.sizes.slice(0, 1)) {
+  for (const size of theme === "light" || shots || story.isSample ? story.sizes : story.sizes.slice(0, 1)) {
     await page.setViewportSize(size);
     // From an empty page: an address that differs in its hash alone would not be loaded anew.
     await page.goto("about:blank");
@@ -107,7 +115,7 @@ async function look(page, { story, theme }) {
   page.off("pageerror", onerror);
   for (const text of new Set(complaints)) wrong.push(`${where}: ${text}`);
   looked += 1;
-  if (looked % 20 === 0) console.log(`${looked} of ${all.length * 2}…`);
+  if (looked % 20 === 0) console.log(`${looked} of ${total}…`);
 }
 
 /** Two frames without a change of the page, at most three seconds: stories have no endless motion. */
@@ -152,8 +160,8 @@ await Promise.all(
 
 await browser.close();
 await site.close();
-console.log(`${looked} of ${all.length * 2} stories and pages looked at`);
-if (wrong.length > 0 || looked !== all.length * 2) {
+console.log(`${looked} of ${total} stories and pages looked at`);
+if (wrong.length > 0 || looked !== total) {
   console.error(`${wrong.length} complaints:\n${wrong.map((text) => `  ${text}`).join("\n")}`);
   process.exit(1);
 }

@@ -26,7 +26,7 @@ const STEPS: [Step; 14] = [
     ("build", build),
     ("peers", install::peers),
     ("tests", tests),
-    ("stories", page::stories),
+    ("stories", page::sampled_stories),
     ("journeys", journeys::run),
     ("window", journeys::window),
 ];

@@ -35,6 +35,7 @@ cargo xtask supply        known weaknesses, licences and sources of what we buil
 cargo xtask licenses      write the licence texts that go into the packages
 cargo xtask advisories    renew the snapshot of known weaknesses, over the network
 cargo xtask page          build the user interface if it changed
+cargo xtask stories       look at every story in both themes and at all sizes; `test` looks at a sample
 cargo xtask bindings      write the types of calls and frames as TypeScript, after a change of the api
 cargo xtask window        drive the built window: demo, content policy, notification
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
@@ -69,6 +70,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("run", []) => run::run(&workspace),
         ("test", []) => checks::run(&workspace),
         ("page", []) => page::build(&workspace),
+        ("stories", []) => page::stories(&workspace),
         ("bindings", []) => bindings::write(&workspace),
         ("window", []) => journeys::window(&workspace),
         ("screenshots", []) => journeys::screenshots(&workspace),

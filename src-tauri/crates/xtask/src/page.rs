@@ -41,7 +41,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every story in both themes: accessibility and geometry, in Chromium.
+/// Accessibility and geometry of every story in Chromium, each once in alternate themes; whole pages in both.
+pub(crate) fn sampled_stories(workspace: &Workspace) -> Result<(), Failure> {
+    node::install(workspace, UI)?;
+    npm(workspace, "stories:sample")
+}
+
+/// Every story in both themes and at all sizes. Takes ten minutes.
 pub(crate) fn stories(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, UI)?;
     npm(workspace, "stories")
