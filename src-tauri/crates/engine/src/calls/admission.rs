@@ -104,7 +104,7 @@ impl Engine {
         Ok(id)
     }
 
-    /// Makes a call of an agent. Dropping the future is the agent hanging up before there is a row ([`HangUp`]).
+    /// Makes a call of an agent. Dropping the future is the agent hanging up before there is a row ([`HangUp`](super::agent_call::HangUp)).
     ///
     /// # Errors
     /// When the agent has no access, the server is unknown or unreachable, or nothing could be sent.

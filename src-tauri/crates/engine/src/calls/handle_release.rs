@@ -1,7 +1,7 @@
 //! Releasing a handle to its agent, and what it means when the handle or the reply does not arrive.
 //!
 //! A handle is released only after the registry says so, durably (promise T1). What the agent sees of its task is the
-//! domain's (`agent_sight`). Replies that arrived are noted in `tasks/delivery_receipts.rs`.
+//! domain's (`agent_view`). Replies that arrived are noted in `tasks/delivery_receipts.rs`.
 
 use std::sync::Arc;
 

@@ -263,7 +263,7 @@ fn work_message(handle: &TaskHandle) -> Option<String> {
     ours.map(str::to_owned).or_else(servers)
 }
 
-/// With what the task failed for its agent; `None` when [`agent_sight`] is not `Failed`.
+/// With what the task failed for its agent; `None` when [`agent_view`] is not `Failed`.
 #[must_use]
 pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure> {
     if agent_view(handle, now) != AgentView::Failed {

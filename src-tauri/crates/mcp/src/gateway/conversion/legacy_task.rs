@@ -1,6 +1,6 @@
 //! A task in the words of 2025-11-25, and what ties messages to it (protocol.md §7.3).
 //!
-//! What an agent may see of a task is decided by [`agent_sight`] alone; here it gets its spelling.
+//! What an agent may see of a task is decided by [`agent_view`] alone; here it gets its spelling.
 
 use std::borrow::Cow;
 use std::time::Duration;

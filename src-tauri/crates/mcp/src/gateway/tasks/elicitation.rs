@@ -1,6 +1,6 @@
 //! Asks an agent of an older era on one of its streams, and records what it answers.
 //!
-//! What may be asked is decided by `agent_sight` alone. The stream of a held call, that of a `tasks/result` and the
+//! What may be asked is decided by `agent_view` alone. The stream of a held call, that of a `tasks/result` and the
 //! standing stream may want to ask the same question: whoever holds its claim does. A question that somebody else
 //! settles is withdrawn from the agent. Modern agents are `modern_elicitation.rs`.
 
