@@ -375,7 +375,8 @@ fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
             Failed(None) => ending(ours) != Ending::ToolError,
             Failed(Some(_)) | Cancelled | Working | InputRequired | Other(_) => true,
         },
-        Failed(_) => !matches!(later, Failed(_)),
+        // The payload of a failed task may be read as an error in place of a result.
+        Failed(_) => !matches!(later, Failed(_) | Completed(Outcome::Error(_))),
         Cancelled => *later != Cancelled,
         Working | InputRequired | Other(_) => false,
     }

@@ -58,6 +58,8 @@ fn an_error_in_place_of_a_result_is_how_a_completed_task_failed() {
     let failed = working().observe(&sight(TaskStatus::Failed(None), 20), &policy()).next;
     let named = failed.observe(&sight(error(), 30), &policy()).next;
     assert_eq!(status(&named), &TaskStatus::Failed(Some(rpc_error())), "the first word stays");
+    let again = named.observe(&sight(error(), 40), &policy());
+    assert!(!again.changed && verbs(&again).is_empty(), "and the same error read once more contradicts nothing");
 }
 
 #[test]
