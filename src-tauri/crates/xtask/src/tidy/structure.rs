@@ -1,8 +1,8 @@
 //! Whether a newcomer finds each thing at the first try: rooms, names, directions.
 //!
 //! `rooms.rs` counts files in folders, `names.rs` looks at names of types and functions, `doc_words.rs` at doc
-//! comments that say nothing, `named_files.rs` at files that prose names, `cycles.rs` at imports that run in circles, `orientation.rs` at the table of
-//! ARCHITECTURE.md. Whether a name is a good one is left to review.
+//! comments that say nothing, `named_files.rs` at files that prose names, `cycles.rs` at imports that run in circles,
+//! `orientation.rs` at the table of ARCHITECTURE.md. Whether a name is a good one is left to review.
 
 mod cycles;
 mod doc_words;
