@@ -31,8 +31,10 @@ use tokio::sync::Semaphore;
 
 use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::RequestLimits;
+use crate::gateway::clients::reminders::{self, Reminders};
 use crate::gateway::results::cutting;
 use crate::gateway::servers::listing_cache::ListingCache;
+use crate::gateway::servers::names::ServerNames;
 use crate::gateway::state::GatewayState;
 use crate::gateway::subscriptions::session_state::SessionStates;
 use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
@@ -81,12 +83,14 @@ impl Gateway {
             forwarder,
             registry,
             limits: RequestLimits::new(&policy),
+            reminders: Reminders::default(),
             subscriptions: Arc::new(Semaphore::new(policy.serving.subscriptions_max)),
             policy: Arc::new(policy),
             clock,
             draw,
             scope: supervisor.scope(),
             listings: ListingCache::default(),
+            server_names: ServerNames::default(),
             sessions: SessionStates::default(),
             elicitations: ElicitationClaims::default(),
             notified_tasks: NotifiedTasks::default(),
@@ -103,8 +107,14 @@ impl Gateway {
         let streams = Arc::downgrade(&state);
         let has_stream = move |agent| streams.upgrade().is_some_and(|state| state.limits.has_stream(agent));
         state.engine.set_agent_streams(has_stream);
+        let listed = Arc::downgrade(&state);
+        let sessions = move |agent| {
+            listed.upgrade().map(|state| state.limits.sessions(agent, state.clock.now())).unwrap_or_default()
+        };
+        state.engine.set_agent_sessions(sessions);
         let watched = Arc::clone(&state);
         state.scope.spawn("agents without access", async move { watched.end_revoked_agents().await });
+        state.scope.spawn("reminders of waiting calls", reminders::run(Arc::clone(&state)));
         Arc::new(Self { state })
     }
 }

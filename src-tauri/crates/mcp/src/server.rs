@@ -24,7 +24,10 @@ pub mod version;
 mod tests;
 
 pub use client_requests::ClientRequestError;
-pub use http::{ForeignRequest, PATH, ServeHttpError, check_fetch_site, check_host_and_origin, router, serve_http};
+pub use http::{
+    ClientConnection, ForeignRequest, HttpEndpoint, PATH, ReplyBody, RequestSender, ServeHttpError, check_fetch_site,
+    check_host_and_origin, serve_http, takes_post,
+};
 pub use in_flight::CancelReason;
 pub use principal::{ClientProgram, ModernClient, Principal};
 pub use raw_result::RawResult;

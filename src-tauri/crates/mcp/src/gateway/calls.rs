@@ -4,6 +4,7 @@
 //! `forward.rs` every other request. Tasks that calls become are `tasks/`.
 
 pub(crate) mod call;
+pub(crate) mod call_params;
 pub(crate) mod forward;
 pub(crate) mod held_call;
 pub(crate) mod param_headers;

@@ -2,7 +2,9 @@
 //!
 //! Nothing here answers a request. What programs do is one table, `domain::client::profile`.
 
+pub(crate) mod agent_meter;
 pub(crate) mod call_timeout;
 pub(crate) mod polls;
 pub(crate) mod rate_limit;
+pub(crate) mod reminders;
 pub(crate) mod usage;

@@ -39,6 +39,11 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),
         EngineError::OverQuota(quota) => decided(refused::over_quota(*quota)),
         EngineError::Cancelled => decided(refused::cancelled_unrecorded().to_owned()),
+        // Of what people decide alone.
+        EngineError::NoStandingAnswer(_)
+        | EngineError::TooManyStandingAnswers { .. }
+        | EngineError::UnknownStandingAnswer
+        | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }
 }

@@ -9,6 +9,7 @@ use domain::ids::{AgentId, ServerId};
 use domain::ports::Abilities;
 use serde_json::Value;
 
+use crate::gateway::clients::agent_meter::AgentMeter;
 use crate::gateway::state::GatewayState;
 use crate::server::{Client, ResponseStream, Session, SessionTransport};
 
@@ -19,8 +20,14 @@ pub(crate) struct RequestContext {
     pub(crate) agent: AgentId,
     /// The server of the endpoint; `None` at the endpoint of all servers.
     pub(crate) server: Option<ServerId>,
+    /// Whether the agent had access when the request came.
+    pub(crate) has_access: bool,
     /// Whether the agent's token allows the four task tools.
     pub(crate) task_tools: bool,
+    /// Tells sessions of one agent apart; never for logs.
+    pub(crate) session_name: Option<Arc<str>>,
+    /// What the agent has in use.
+    pub(crate) meter: Arc<AgentMeter>,
     pub(crate) client: Client,
 }
 
@@ -33,7 +40,10 @@ impl RequestContext {
             state: Arc::clone(state),
             agent: principal.agent,
             server: principal.server,
+            has_access: true,
             task_tools: false,
+            session_name: Self::name_of_session(&client),
+            meter: state.limits.meter(principal.agent),
             client,
         })
     }
@@ -54,9 +64,11 @@ impl RequestContext {
         }
     }
 
-    /// Tells sessions of one agent apart; never for logs.
-    pub(crate) fn session_name(&self) -> Option<Arc<str>> {
-        self.session().map(|session| Arc::from(session.id()))
+    pub(crate) fn name_of_session(client: &Client) -> Option<Arc<str>> {
+        match client {
+            Client::Modern(_) => None,
+            Client::Legacy(session) => Some(Arc::from(session.id())),
+        }
     }
 
     /// How the client is connected. Of a modern request only what closing its stream means is known.

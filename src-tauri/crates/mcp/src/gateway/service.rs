@@ -4,6 +4,7 @@
 //! revocation. Which part answers is `route.rs`. It looks into no result, and into params for the called tool's name
 //! alone.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
@@ -58,12 +59,14 @@ impl Service for Gateway {
         let state = Arc::clone(&self.state);
         Box::pin(async move {
             let mut changes = state.engine.agents_watch();
-            while state.engine.agents().has_access(principal.agent) {
+            let token_made = || state.engine.agents().get(principal.agent).map(|agent| agent.token_made);
+            let connected_with = token_made();
+            while state.engine.agents().has_access(principal.agent) && token_made() == connected_with {
                 if changes.changed().await.is_err() {
                     return std::future::pending().await;
                 }
             }
-            RequestError::revoked(access::of_revoked(&state.engine, principal.agent))
+            RequestError::revoked(access::of_ended(&state.engine, principal.agent))
         })
     }
 
@@ -96,55 +99,81 @@ impl Service for Gateway {
 }
 
 impl Gateway {
-    /// Answers a request, or resumes `call`, which a client came back for.
-    async fn answer(
+    /// Answers a request, or resumes `resumed`, which a client came back for.
+    pub(super) async fn answer(
         &self,
         client: Client,
         request: Request,
-        call: Option<HandleId>,
+        resumed: Option<HandleId>,
         stream: ResponseStream,
     ) -> Result<RawResult, RequestError> {
-        let state = &self.state;
-        let context = state.context(client, &request)?;
-        let permit = state.limits.admit(&state.engine, context.agent)?;
+        let context = self.state.context(client, &request)?;
+        let _permit = self.state.limits.admit(&self.state.engine, context.agent, &context.meter)?;
         let mut usage = UsageReport::new(&context);
-        let tool = tool_of_plain_call(&context, &request);
-        let answering = async {
-            match call {
-                Some(call) => {
-                    usage.count_errors();
-                    resumption::call(&context, call, &stream, &mut usage).await
-                }
-                None => answer(&context, request, &stream, &mut usage).await,
+        // Everything but a call is boxed apart: every call would carry what it holds. Each is pinned here, because a
+        // future that is passed by value is held twice.
+        let answered = match resumed {
+            None if request.method == CALL => {
+                let answered = {
+                    let answering = pin!(call(&context, &request, &stream, &mut usage));
+                    while_it_has_access(&context, answering).await
+                };
+                refusal_as_result(&context, &request, answered, &mut usage)
             }
-        };
-        // Everything of an agent ends with its access: open streams and held calls too.
-        let answered = if state.engine.agents().has_access(context.agent) {
-            tokio::select! {
-                biased;
-                () = permit.revoked.cancelled() => None,
-                answered = answering => Some(answered),
+            None => {
+                let answering = Box::pin(other(&context, request, &stream, &mut usage));
+                while_it_has_access(&context, answering).await
             }
-        } else {
-            drop(answering);
-            None
-        };
-        // Access may have ended during the answer: then there is one answer, whatever came first.
-        let answered = match answered {
-            Some(answered) if state.engine.agents().has_access(context.agent) => answered,
-            Some(_) | None => Err(RequestError::revoked(access::of_revoked(&state.engine, context.agent))),
-        };
-        let answered = match (answered, tool) {
-            (Err(fault), Some(tool)) if matches!(fault.kind, RequestErrorKind::Decided | RequestErrorKind::Revoked) => {
-                let tool = context.server.map(|server| (server, tool.as_str()));
-                let note = outcome::note(&context, tool, &fault.message);
-                usage.add(Passed::Handle(note.clone()));
-                Ok(RawResult::Text(result_dialect::for_client(&context, note)))
+            Some(id) => {
+                usage.count_errors();
+                let answering = Box::pin(resumption::call(&context, id, &stream, &mut usage));
+                let answered = while_it_has_access(&context, answering).await;
+                refusal_as_result(&context, &request, answered, &mut usage)
             }
-            (answered, _) => answered,
         };
         usage.finish(&answered, stream.is_gone());
         answered
+    }
+}
+
+/// The method of calls.
+const CALL: &str = "tools/call";
+
+/// The answer, or the one for agents without access: everything of an agent ends with it, open streams and held calls
+/// too. A new token ends what was opened with the one before in the same way; the tasks go on.
+async fn while_it_has_access(
+    context: &RequestContext,
+    answering: impl Future<Output = Result<RawResult, RequestError>> + Unpin,
+) -> Result<RawResult, RequestError> {
+    let engine = &context.state.engine;
+    let answered = if context.has_access { context.meter.while_it_has_access(answering).await } else { None };
+    // Access may have ended during the answer: then there is one answer, whatever came first.
+    match answered {
+        Some(answered) if engine.agents().has_access(context.agent) => answered,
+        Some(_) | None => Err(RequestError::revoked(access::of_ended(engine, context.agent))),
+    }
+}
+
+/// A refusal of ours as a result, where a call is answered with a tool result: a model reads results.
+fn refusal_as_result(
+    context: &RequestContext,
+    request: &Request,
+    answered: Result<RawResult, RequestError>,
+    usage: &mut UsageReport<'_>,
+) -> Result<RawResult, RequestError> {
+    match answered {
+        Err(fault)
+            if matches!(fault.kind, RequestErrorKind::Decided | RequestErrorKind::Revoked)
+                && request.method == CALL
+                && !asks_for_task(context, request) =>
+        {
+            let tool = request.params.text("name").unwrap_or_default();
+            let tool = context.server.map(|server| (server, tool.as_str()));
+            let note = outcome::note(context, tool, &fault.message);
+            usage.add(Passed::Handle(note.clone()));
+            Ok(RawResult::Text(result_dialect::for_client(context, note)))
+        }
+        answered => answered,
     }
 }
 
@@ -153,20 +182,28 @@ fn asks_for_task(context: &RequestContext, request: &Request) -> bool {
     context.session().is_some_and(|session| session.has_tasks()) && request.params.said("task").is_some()
 }
 
-/// The tool of a call that is answered with a tool result, so that a refusal can be one too.
-fn tool_of_plain_call(context: &RequestContext, request: &Request) -> Option<String> {
-    let is_plain = request.method == "tools/call" && !asks_for_task(context, request);
-    is_plain.then(|| request.params.text("name").unwrap_or_default())
+async fn call(
+    context: &RequestContext,
+    request: &Request,
+    stream: &ResponseStream,
+    usage: &mut UsageReport<'_>,
+) -> Result<RawResult, RequestError> {
+    usage.count_errors();
+    if asks_for_task(context, request) {
+        return Box::pin(task_call::call(context, request, stream, usage)).await;
+    }
+    call::call(context, request, stream, usage).await
 }
 
-async fn answer(
+/// Answers everything but calls.
+async fn other(
     context: &RequestContext,
     request: Request,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
     let route = route(&context.client, &request.method)?;
-    if !matches!(route, Route::Initialize | Route::Call) {
+    if route != Route::Initialize {
         resumption::offer_request(&context.state, stream, &request);
     }
     let answered = match route {
@@ -178,14 +215,7 @@ async fn answer(
         }
         Route::Discover => discovery::discover(context).await,
         Route::Ping => raw_json::serialize(&serde_json::json!({})),
-        Route::Call => {
-            usage.count_errors();
-            return if asks_for_task(context, &request) {
-                task_call::call(context, request, stream, usage).await
-            } else {
-                call::call(context, request, stream, usage).await
-            };
-        }
+        Route::Call => return call(context, &request, stream, usage).await,
         Route::Task(verb) => {
             usage.count_errors();
             return task(context, verb, request, stream, usage).await;

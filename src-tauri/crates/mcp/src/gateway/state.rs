@@ -3,22 +3,26 @@
 //! Parts take this, never the service. Each store is defined beside the code that fills it, and none outlives the
 //! process.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::ids::{HandleId, ServerId};
+use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
 use domain::task::payload::{Payload, PayloadKind};
+use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;
-use engine::{Draw, Engine, Gauge, HandleWatch};
+use engine::{AgentDoor, Draw, Engine, Gauge, HandleWatch};
 use tokio::sync::Semaphore;
 
 use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::{RequestLimits, wide};
+use crate::gateway::clients::reminders::Reminders;
 use crate::gateway::engine_errors;
 use crate::gateway::model_text::access;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::listing_cache::ListingCache;
+use crate::gateway::servers::names::{NamedServer, ServerNames};
 use crate::gateway::subscriptions::session_state::SessionStates;
 use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
 use crate::gateway::tasks::notified_tasks::NotifiedTasks;
@@ -36,7 +40,9 @@ pub(crate) struct GatewayState {
     pub(crate) draw: Draw,
     pub(crate) scope: Supervisor,
     pub(crate) limits: RequestLimits,
+    pub(crate) reminders: Reminders,
     pub(crate) listings: ListingCache,
+    pub(crate) server_names: ServerNames,
     pub(crate) sessions: SessionStates,
     /// Room for open subscriptions of all agents.
     pub(crate) subscriptions: Arc<Semaphore>,
@@ -53,16 +59,42 @@ impl GatewayState {
     /// # Errors
     /// When the request carries no agent, or there is no such agent.
     pub(crate) fn context(self: &Arc<Self>, client: Client, request: &Request) -> Result<RequestContext, RequestError> {
-        let agent =
-            request.principal.and_then(|principal| Some((principal, self.engine.agents().get(principal.agent)?)));
-        let (principal, agent) = agent.ok_or_else(|| RequestError::revoked(access::revoked(None, None)))?;
-        let mut task_tools = false;
+        let unknown = || RequestError::revoked(access::revoked(None, None));
+        let principal = request.principal.ok_or_else(unknown)?;
+        // The meter comes before the look at the agent: a revocation that the look misses finds this meter and ends what
+        // was admitted with it.
+        let known = self.limits.known_meter(principal.agent);
+        let agent = self.engine.agents().get(principal.agent).ok_or_else(unknown)?;
+        let mut has_access = agent.revoked.is_none();
+        let meter = match known {
+            Some(meter) => meter,
+            None => {
+                let meter = self.limits.meter(principal.agent);
+                has_access = has_access && self.engine.agents().has_access(principal.agent);
+                meter
+            }
+        };
         if agent.revoked.is_none() {
-            let program = client.program().map(|program| format!("{} {}", program.name, program.version));
-            self.engine.agent_seen(agent.id, program.as_deref().map(str::trim));
-            task_tools = agent.task_tools;
+            let program = client.program().filter(|program| meter.has_new_program(program));
+            let program = program.map(|program| format!("{} {}", program.name, program.version));
+            let door = match &client {
+                Client::Legacy(session) => session.agent_door(),
+                // Only HTTP has headers to mirror into.
+                Client::Modern(_) if request.mirrored.is_some() => AgentDoor::Http,
+                Client::Modern(_) => AgentDoor::Command,
+            };
+            self.engine.agent_asked(agent.id, program.as_deref().map(str::trim), door);
         }
-        Ok(RequestContext { state: Arc::clone(self), agent: agent.id, server: principal.server, task_tools, client })
+        Ok(RequestContext {
+            state: Arc::clone(self),
+            agent: agent.id,
+            server: principal.server,
+            has_access,
+            task_tools: agent.revoked.is_none() && agent.task_tools,
+            session_name: RequestContext::name_of_session(&client),
+            meter,
+            client,
+        })
     }
 
     /// Watches a task from its newest state; `None` when there is none.
@@ -85,17 +117,26 @@ impl GatewayState {
         self.engine.servers().into_iter().map(|(server, _)| server).collect()
     }
 
-    /// The person's name for a server.
-    pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
-        let known = self.engine.servers().into_iter().find(|(server, _)| *server == id);
-        known.map_or_else(|| Arc::from("?"), |(_, name)| name)
+    /// The servers of the endpoint of all servers, with their parts of names.
+    pub(crate) fn named_servers(&self) -> Arc<Vec<NamedServer>> {
+        self.server_names.of(self.engine.servers())
     }
 
-    /// Ends everything that is open of agents as soon as their access is gone. Runs until the engine ends.
+    /// The person's name for a server.
+    pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
+        self.engine.server_name(id).unwrap_or_else(|| Arc::from("?"))
+    }
+
+    /// Ends everything that is open of agents as soon as their access is gone, or their token is another one. Runs until
+    /// the engine ends.
     pub(crate) async fn end_revoked_agents(&self) {
         let mut changes = self.engine.agents_watch();
+        let mut tokens = self.tokens_made();
         while changes.changed().await.is_ok() {
-            for session in self.limits.remove_revoked(&self.engine) {
+            let known = std::mem::replace(&mut tokens, self.tokens_made());
+            let is_replaced = |agent: &AgentId, made| known.get(agent).is_some_and(|before| before < made);
+            let replaced = tokens.iter().filter(|(agent, made)| is_replaced(agent, made)).map(|(agent, _)| *agent);
+            for session in self.limits.remove_ended(&self.engine, &replaced.collect()) {
                 let grace = self.policy.serving.end_grace;
                 self.scope.spawn("session of an agent without access", async move {
                     // Held calls are answered first: a session that has ended answers nothing.
@@ -104,6 +145,11 @@ impl GatewayState {
                 });
             }
         }
+    }
+
+    /// When the token of each agent was made.
+    fn tokens_made(&self) -> HashMap<AgentId, Timestamp> {
+        self.engine.agents().all().iter().map(|agent| (agent.id, agent.token_made)).collect()
     }
 
     /// What is in use of all agents, for the gauges.

@@ -4,40 +4,51 @@
 //! is the table of 2025 clients, `exchange.rs` turns one request into JSON or an event stream. `session_name.rs` and
 //! `event_id.rs` are what outlives a restart. It does not authenticate: put a layer before [`router`] for that.
 
+mod client_connection;
 mod event_id;
+mod event_stream;
 mod exchange;
 mod guard;
 mod headers;
+mod inline_request;
+mod reply_body;
+mod request_body;
 mod session_name;
 mod sessions;
 
+#[cfg(test)]
+mod tests;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
 use axum::http::{HeaderValue, Method, Request as HttpRequest, Response, StatusCode, header, request};
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use self::exchange::{json_response, plain, refusal};
-pub use self::guard::{ForeignRequest, check_fetch_site, check_host_and_origin};
+pub use self::client_connection::ClientConnection;
+pub use self::guard::{ForeignRequest, check_fetch_site, check_host_and_origin, takes_post};
+pub use self::reply_body::ReplyBody;
+use self::reply_body::{plain, refusal};
 use self::sessions::SESSION_HEADER;
 use super::principal::Principal;
 use super::service::{Client, Request, ResumeRequest, Service};
 use super::session::{Session, SessionStart, SessionTransport};
 use super::stdio::{ServerParts, cancelled};
 use super::version;
-use crate::server::http::exchange::{ServiceCall, StreamLinks, WorkEnds};
+use crate::server::http::event_stream::{SessionStreamGuard, event_stream, standing_stream};
+use crate::server::http::exchange::ServiceCall;
+use crate::server::http::inline_request::WorkEnds;
 use crate::server::http::sessions::SessionTable;
 use crate::server::request_meta;
 use crate::server::request_params::RequestParams;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::stream_writer::StreamWriter;
-use crate::wire::message::{self, Id, Incoming, Message, MessageLimits};
+use crate::wire::message::{self, Incoming, Message, MessageLimits, RequestFrame, SharedRequest};
 
 /// Why HTTP could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -92,23 +103,66 @@ pub async fn serve_http(
 /// Where the endpoint is.
 pub const PATH: &str = "/mcp";
 
-/// The endpoint as a router under these paths, for putting layers before it. A layer that knows who asks puts a
-/// [`Principal`] into the extensions of the request.
-pub fn router(service: Arc<dyn Service>, parts: ServerParts, bound: SocketAddr, paths: &[&str]) -> Router {
-    let limits = parts.limits();
-    let sessions = SessionTable::new(&parts.policy);
-    let in_flight = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
-    let endpoint =
-        Arc::new(Endpoint { service, limits, sessions, in_flight, port: bound.port(), parts: parts.clone() });
-    let swept = endpoint.clone();
-    parts.supervisor.spawn("http sessions", async move {
-        loop {
-            tokio::time::sleep(swept.parts.policy.serving.sweep_every).await;
-            swept.sessions.sweep(&*swept.service);
+/// The endpoint as a router under these paths.
+fn router(service: Arc<dyn Service>, parts: ServerParts, bound: SocketAddr, paths: &[&str]) -> Router {
+    HttpEndpoint::new(service, parts, bound).router(paths)
+}
+
+/// The endpoint: for a router with layers before it, or for requests that a host has read itself. A layer that knows who
+/// asks puts a [`Principal`] into the extensions of the request.
+#[derive(Clone)]
+pub struct HttpEndpoint(Arc<Endpoint>);
+
+impl HttpEndpoint {
+    /// The endpoint of this service at the bound address.
+    pub fn new(service: Arc<dyn Service>, parts: ServerParts, bound: SocketAddr) -> Self {
+        let limits = parts.limits();
+        let sessions = SessionTable::new(&parts.policy);
+        let in_flight = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
+        let endpoint =
+            Arc::new(Endpoint { service, limits, sessions, in_flight, port: bound.port(), parts: parts.clone() });
+        let swept = endpoint.clone();
+        parts.supervisor.spawn("http sessions", async move {
+            swept.sessions.sweep(&*swept.service).await;
+        });
+        Self(endpoint)
+    }
+
+    /// Routes to it under these paths.
+    pub fn router(&self, paths: &[&str]) -> Router {
+        let routed = paths.iter().fold(Router::new(), |routed, path| routed.route(path, axum::routing::any(any)));
+        routed.with_state(self.0.clone())
+    }
+
+    /// Answers a POST whose `Host`, `Origin` and media types the caller has checked, and whose sender it knows.
+    pub async fn post<B>(&self, head: &request::Parts, body: B, sender: RequestSender) -> Response<ReplyBody>
+    where
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let endpoint = Arc::clone(&self.0);
+        match request_body::read(body, endpoint.limits.bytes, endpoint.parts.policy.body_idle_limit).await {
+            Ok(body) => endpoint.post(head, body, &sender).await,
+            Err(refused) => refused,
         }
-    });
-    let routed = paths.iter().fold(Router::new(), |routed, path| routed.route(path, axum::routing::any(any)));
-    routed.with_state(endpoint)
+    }
+}
+
+/// Who sent a request, and on which connection.
+#[derive(Clone, Default)]
+pub struct RequestSender {
+    /// Whom the layer before us let in.
+    pub principal: Option<Principal>,
+    /// What the host keeps for the connection.
+    pub connection: Arc<ClientConnection>,
+}
+
+impl RequestSender {
+    /// What the layers before us say.
+    fn of(head: &Head) -> Self {
+        let connection = head.extensions.get::<Arc<ClientConnection>>().cloned();
+        Self { principal: principal(head), connection: connection.unwrap_or_default() }
+    }
 }
 
 struct Endpoint {
@@ -121,18 +175,19 @@ struct Endpoint {
 }
 
 async fn any(State(endpoint): State<Arc<Endpoint>>, request: HttpRequest<Body>) -> Response<Body> {
+    answer(endpoint, request).await.map(Body::new)
+}
+
+async fn answer(endpoint: Arc<Endpoint>, request: HttpRequest<Body>) -> Response<ReplyBody> {
     let (head, body) = request.into_parts();
     if let Err((status, why)) = guard::check(&head, endpoint.port) {
         return plain(status, why);
     }
     match head.method {
         Method::POST => {
-            let cap = endpoint.limits.bytes;
-            let read = axum::body::to_bytes(body, cap);
-            match tokio::time::timeout(endpoint.parts.policy.body_idle_limit, read).await {
-                Ok(Ok(body)) => endpoint.post(&head, body).await,
-                Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large or broke off"),
-                Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
+            match request_body::read(body, endpoint.limits.bytes, endpoint.parts.policy.body_idle_limit).await {
+                Ok(body) => endpoint.post(&head, body, &RequestSender::of(&head)).await,
+                Err(refused) => refused,
             }
         }
         Method::GET => endpoint.get(&head),
@@ -141,13 +196,13 @@ async fn any(State(endpoint): State<Arc<Endpoint>>, request: HttpRequest<Body>) 
     }
 }
 
-fn not_allowed() -> Response<Body> {
+fn not_allowed() -> Response<ReplyBody> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-fn no_session() -> Response<Body> {
+fn no_session() -> Response<ReplyBody> {
     let fault = RequestError::new(RequestErrorKind::InvalidRequest, "there is no such session");
     refusal(StatusCode::NOT_FOUND, None, &fault)
 }
@@ -160,23 +215,27 @@ fn principal(head: &Head) -> Option<Principal> {
 }
 
 impl Endpoint {
-    async fn post(self: Arc<Self>, head: &Head, body: Bytes) -> Response<Body> {
+    async fn post(self: Arc<Self>, head: &Head, body: Bytes, sender: &RequestSender) -> Response<ReplyBody> {
         let session = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
         // A modern request may carry a stale one, which means nothing there (protocol.md §2.3).
         let is_modern = headers::modern_version(&head.headers);
-        let session = match session.map(|name| self.session(name, principal(head), is_modern)) {
+        let session = match session.map(|name| self.session(name, sender.principal, is_modern)) {
             None => None,
             Some(Some(session)) => Some(session),
             Some(None) if is_modern => None,
             Some(None) => return no_session(),
         };
-        let message = match message::parse(&body, &self.limits) {
-            Ok(Incoming::One(message)) => message,
-            Ok(Incoming::Batch(members)) => return self.batch(head, session, members).await,
+        let message = match message::parse_request(&body, &self.limits) {
+            Ok(RequestFrame::Request(request)) => return self.request(head, sender, session, request).await,
+            Ok(RequestFrame::Other(Incoming::One(message))) => message,
+            Ok(RequestFrame::Other(Incoming::Batch(members))) => {
+                return self.batch(head, sender, session, members).await;
+            }
             Err(bad) => return bad_message(&bad),
         };
         match message {
-            Message::Request { id, method, params } => self.request(head, session, id, method, params).await,
+            // Requests were taken out above.
+            Message::Request { .. } => not_allowed(),
             Message::Notification { method, params } => {
                 self.notification(session.as_ref(), &method, params.as_deref()).await;
                 plain(StatusCode::ACCEPTED, "")
@@ -225,25 +284,26 @@ impl Endpoint {
     async fn request(
         self: Arc<Self>,
         head: &Head,
+        sender: &RequestSender,
         session: Option<Arc<Session>>,
-        id: Id,
-        method: String,
-        raw: Option<Box<RawValue>>,
-    ) -> Response<Body> {
-        let params = match RequestParams::open(raw) {
+        message: SharedRequest,
+    ) -> Response<ReplyBody> {
+        let SharedRequest { id, method, params } = message;
+        let params = match RequestParams::open_shared(params, |meta| sender.connection.meta(meta)) {
             Ok(params) => params,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
-        let mut request = Request { id: id.clone(), method, params, principal: principal(head), mirrored: None };
+        let mut request = Request { id: id.clone(), method, params, principal: sender.principal, mirrored: None };
+        let connection = || Arc::clone(&sender.connection);
         if request.method == "initialize" && !request_meta::opens_modern(&request.params) {
-            return self.initialize(request).await;
+            return self.initialize(sender, request).await;
         }
         if let Some(session) = session.filter(|_| !request_meta::opens_modern(&request.params)) {
             if let Err(fault) = headers::legacy_version(&head.headers) {
                 return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault);
             }
             session.touch();
-            return self.exchange(Client::Legacy(session), request, WorkEnds::Never).await;
+            return self.exchange(Client::Legacy(session), request, WorkEnds::Never, connection()).await;
         }
         let client = headers::name_check(&head.headers, &request)
             .and_then(|()| {
@@ -252,12 +312,12 @@ impl Endpoint {
             })
             .map_err(|fault| refusal(status_of(&fault), Some(&id), &fault));
         match client {
-            Ok(client) => self.exchange(Client::Modern(client), request, WorkEnds::WithStream).await,
+            Ok(client) => self.exchange(Client::Modern(client), request, WorkEnds::WithStream, connection()).await,
             Err(response) => response,
         }
     }
 
-    async fn initialize(self: Arc<Self>, request: Request) -> Response<Body> {
+    async fn initialize(self: Arc<Self>, sender: &RequestSender, request: Request) -> Response<ReplyBody> {
         let id = request.id.clone();
         let scope = self.parts.supervisor.scope();
         let serving = &self.parts.policy.serving;
@@ -271,7 +331,9 @@ impl Endpoint {
             Ok(opened) => opened,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
-        let mut response = self.clone().exchange(Client::Legacy(session), request, WorkEnds::Never).await;
+        let client = Client::Legacy(session);
+        let mut response =
+            self.clone().exchange(client, request, WorkEnds::Never, Arc::clone(&sender.connection)).await;
         match HeaderValue::from_str(&name) {
             Ok(value) => {
                 response.headers_mut().insert(SESSION_HEADER, value);
@@ -285,9 +347,10 @@ impl Endpoint {
     async fn batch(
         self: Arc<Self>,
         head: &Head,
+        sender: &RequestSender,
         session: Option<Arc<Session>>,
         members: Vec<Result<Message, message::BadMessage>>,
-    ) -> Response<Body> {
+    ) -> Response<ReplyBody> {
         let session = session.filter(|session| session.version() == version::LEGACY_ASSUMED);
         let Some(session) = session else {
             let fault = RequestError::new(RequestErrorKind::InvalidRequest, "batches are not served in this version");
@@ -304,13 +367,9 @@ impl Endpoint {
                 Ok(Message::Request { id, method, params: raw }) => {
                     let Ok(params) = RequestParams::open(raw) else { continue };
                     open += 1;
-                    let request = Request { id, method, params, principal: principal(head), mirrored: None };
-                    self.start(
-                        Client::Legacy(session.clone()),
-                        ServiceCall::New(request),
-                        writer.clone(),
-                        StreamLinks::default(),
-                    );
+                    let request = Request { id, method, params, principal: sender.principal, mirrored: None };
+                    let client = Client::Legacy(session.clone());
+                    self.start(client, ServiceCall::New(request), writer.clone(), None);
                 }
                 Ok(Message::Notification { method, params }) => {
                     self.notification(Some(&session), &method, params.as_deref()).await;
@@ -328,10 +387,10 @@ impl Endpoint {
             return plain(StatusCode::ACCEPTED, "");
         }
         let keep_alive = self.parts.policy.serving.keep_alive;
-        exchange::event_stream(frames, open, None, keep_alive, self.parts.supervisor.stopping())
+        event_stream(frames, open, keep_alive, self.parts.supervisor.stopping())
     }
 
-    fn get(self: Arc<Self>, head: &Head) -> Response<Body> {
+    fn get(self: Arc<Self>, head: &Head) -> Response<ReplyBody> {
         let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
         let Some(session) = self.session(id, principal(head), false) else { return no_session() };
         if let Err(fault) = headers::legacy_version(&head.headers) {
@@ -348,11 +407,11 @@ impl Endpoint {
             }
         }
         let (writer, frames) = StreamWriter::open();
-        let standing = exchange::SessionStreamGuard::begin(session.clone(), writer);
-        exchange::standing_stream(frames, standing, self.parts.policy.serving.keep_alive, session.scope().stopping())
+        let standing = SessionStreamGuard::begin(session.clone(), writer);
+        standing_stream(frames, standing, self.parts.policy.serving.keep_alive, session.scope().stopping())
     }
 
-    fn delete(self: Arc<Self>, head: &Head) -> Response<Body> {
+    fn delete(self: Arc<Self>, head: &Head) -> Response<ReplyBody> {
         let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
         if self.sessions.end(id, principal(head), &*self.service) {
             plain(StatusCode::NO_CONTENT, "")
@@ -360,22 +419,13 @@ impl Endpoint {
             no_session()
         }
     }
-
-    fn keep_alive(&self) -> Duration {
-        self.parts.policy.serving.keep_alive
-    }
 }
 
-fn bad_message(bad: &message::BadMessage) -> Response<Body> {
+fn bad_message(bad: &message::BadMessage) -> Response<ReplyBody> {
     let fault = RequestError::new(RequestErrorKind::OfTool(bad.code()), bad.to_string());
     refusal(StatusCode::BAD_REQUEST, bad.id.as_ref(), &fault)
 }
 
 fn status_of(fault: &RequestError) -> StatusCode {
     StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}
-
-/// A ready answer as a JSON response.
-fn ready(bytes: Vec<u8>, status: u16) -> Response<Body> {
-    json_response(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), bytes)
 }

@@ -1,7 +1,7 @@
 //! The stream of one request: notifications and questions to the client before the answer.
 //!
-//! Everything written here reaches the client before the answer, in order. Over HTTP the first message turns the
-//! response into an event stream. Writing waits when the client does not read.
+//! Everything written here reaches the client before the answer, in order. Over HTTP the first message opens the stream
+//! and turns the response into an event stream. Writing waits when the client does not read.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::session::Session;
 use crate::wire::message::Answer;
 
 pub(crate) use super::in_flight::{CancelReason, CancelReasonCell};
+pub(crate) use super::stream_writer::{RequestWriter, StreamGone};
 #[cfg(test)]
-pub(crate) use super::stream_writer::StreamMessage;
-pub(crate) use super::stream_writer::{StreamGone, StreamWriter};
+pub(crate) use super::stream_writer::{StreamMessage, StreamWriter};
 
 /// Where the service sets the point from which an answer can be asked for again.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl ResumePoint {
 /// The stream of one request.
 #[derive(Clone)]
 pub struct ResponseStream {
-    writer: StreamWriter,
+    writer: RequestWriter,
     session: Option<Arc<Session>>,
     given_up: CancelReasonCell,
     closing_cancels: bool,
@@ -44,12 +44,12 @@ pub struct ResponseStream {
 
 impl ResponseStream {
     pub(crate) fn new(
-        writer: StreamWriter,
+        writer: impl Into<RequestWriter>,
         session: Option<Arc<Session>>,
         given_up: CancelReasonCell,
         closing_cancels: bool,
     ) -> Self {
-        Self { writer, session, given_up, closing_cancels, point: None }
+        Self { writer: writer.into(), session, given_up, closing_cancels, point: None }
     }
 
     /// Makes the stream resumable after a break.
@@ -91,7 +91,7 @@ impl ResponseStream {
 
     /// Resolves when the client has gone.
     pub async fn gone(&self) {
-        self.writer.closed().await;
+        self.writer.open().closed().await;
     }
 
     /// Sends a notification before the answer.
@@ -99,7 +99,7 @@ impl ResponseStream {
     /// # Errors
     /// When the client's stream is gone.
     pub async fn notify<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<(), StreamGone> {
-        self.writer.notify(method, params).await
+        self.writer.open().notify(method, params).await
     }
 
     /// Sends a request to a 2025 client. Dropping the future cancels it.
@@ -108,7 +108,7 @@ impl ResponseStream {
     /// When the client refuses, its stream is gone, or it is of the modern era, where servers ask nothing.
     pub async fn ask(&self, method: &str, params: &Value) -> Result<Value, ClientRequestError> {
         match &self.session {
-            Some(session) => session.asks().ask(&self.writer, method, params).await,
+            Some(session) => session.asks().ask(&self.writer.open(), method, params).await,
             None => Err(ClientRequestError::Gone),
         }
     }
@@ -123,7 +123,7 @@ impl ResponseStream {
         params: &P,
     ) -> Result<Answer, ClientRequestError> {
         match &self.session {
-            Some(session) => session.asks().ask_raw(&self.writer, method, params).await,
+            Some(session) => session.asks().ask_raw(&self.writer.open(), method, params).await,
             None => Err(ClientRequestError::Gone),
         }
     }

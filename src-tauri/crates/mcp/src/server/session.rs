@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use domain::policy::ServingPolicy;
+use engine::AgentDoor;
 use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -42,6 +43,7 @@ pub struct Session {
     standing: watch::Sender<Option<StreamWriter>>,
     asks: ClientRequests,
     in_flight: InFlightRequests,
+    opened: tokio::time::Instant,
     last_used: Mutex<tokio::time::Instant>,
 }
 
@@ -97,6 +99,7 @@ impl Session {
             standing: watch::Sender::new(None),
             asks: ClientRequests::new(limits.asks_per_session_max),
             in_flight: InFlightRequests::new(limits.requests_in_work_max),
+            opened: tokio::time::Instant::now(),
             last_used: Mutex::new(tokio::time::Instant::now()),
         })
     }
@@ -117,6 +120,15 @@ impl Session {
     #[must_use]
     pub const fn door(&self) -> SessionTransport {
         self.door
+    }
+
+    /// The same, as an agent's door.
+    #[must_use]
+    pub const fn agent_door(&self) -> AgentDoor {
+        match self.door {
+            SessionTransport::Stdio => AgentDoor::Command,
+            SessionTransport::Http => AgentDoor::Http,
+        }
     }
 
     /// Whether the session speaks the tasks of 2025-11-25.
@@ -230,11 +242,23 @@ impl Session {
         *self.last_used.lock() = tokio::time::Instant::now();
     }
 
+    /// Time since it was opened, or restored by this core.
+    #[must_use]
+    pub fn age(&self) -> std::time::Duration {
+        self.opened.elapsed()
+    }
+
+    /// Time since its last request.
+    #[must_use]
+    pub fn idle(&self) -> std::time::Duration {
+        self.last_used.lock().elapsed()
+    }
+
     /// Whether the client sent nothing for `span`, and nothing is open for it.
     pub(crate) fn is_idle_for(&self, span: std::time::Duration) -> bool {
         self.in_flight.is_empty()
             && self.asks.is_empty()
             && self.standing.borrow().as_ref().is_none_or(StreamWriter::is_closed)
-            && self.last_used.lock().elapsed() >= span
+            && self.idle() >= span
     }
 }

@@ -5,12 +5,22 @@
 
 pub(crate) mod line_reader;
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
+
+use bytes::Buf as _;
 
 use domain::policy::Policy;
 use engine::Draw;
 use engine::runtime::supervisor::Supervisor;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, Stream as _};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -54,7 +64,14 @@ impl ServerParts {
     }
 }
 
+/// Bytes of a client's input that are read at once.
+const READ_BYTES: usize = 32 * 1_024;
+/// Answers that wait are written together up to about this size; a larger one is written from where it is.
+const WRITE_BYTES: usize = 64 * 1_024;
+
 /// Serves one client until its input ends or the supervisor stops. `principal` is whom the door let in, where it asks.
+///
+/// All of it happens in the calling task: reading, every request, and writing. A quick answer wakes nobody else.
 ///
 /// # Errors
 /// When reading or writing fails other than by the end.
@@ -82,11 +99,17 @@ where
         writer,
         in_flight,
         session: Mutex::new(None),
+        begun: Mutex::default(),
     });
     let mut writing = std::pin::pin!(write(frames, output));
+    let mut has_written = false;
+    // In this order, so that one turn of the task takes a line, works on it and writes what came of it.
     let ended = tokio::select! {
+        biased;
         ended = read(&peer, input, grace) => ended,
+        () = work(&peer) => Ok(()),
         broken = &mut writing => {
+            has_written = true;
             tracing::info!("the client does not read any more");
             broken
         }
@@ -99,9 +122,13 @@ where
         session.leave();
     }
     scope.cancel();
+    // Requests hold it, too.
+    peer.begun.lock().clear();
     drop(peer);
     // What was answered still goes out; the writer ends with the last writer.
-    drop(tokio::time::timeout(grace, writing).await);
+    if !has_written {
+        drop(tokio::time::timeout(grace, writing).await);
+    }
     ended
 }
 
@@ -114,7 +141,7 @@ async fn expelled(peer: &Peer, principal: Option<Principal>, grace: Duration) {
 
 /// Takes lines until the input ends, then leaves quick requests a moment to be answered.
 async fn read<R: AsyncRead + Unpin>(peer: &Arc<Peer>, input: R, grace: Duration) -> Result<(), std::io::Error> {
-    let mut input = BufReader::new(input);
+    let mut input = BufReader::with_capacity(READ_BYTES, input);
     while let Some(line) = line_reader::next(&mut input, &peer.parts.policy).await? {
         peer.clone().line(line).await;
     }
@@ -122,18 +149,54 @@ async fn read<R: AsyncRead + Unpin>(peer: &Arc<Peer>, input: R, grace: Duration)
     Ok(())
 }
 
+/// Works on the requests that were begun, for ever. Dropping it gives them up.
+async fn work(peer: &Peer) {
+    let mut requests = FuturesUnordered::new();
+    poll_fn(|cx| {
+        requests.extend(peer.begun.lock().drain(..));
+        // Pending also when there are none: the next line wakes this task.
+        while let Poll::Ready(Some(())) = Pin::new(&mut requests).poll_next(cx) {}
+        Poll::<()>::Pending
+    })
+    .await;
+}
+
 /// Writes frames until the outlets are gone.
 async fn write<W: AsyncWrite + Unpin>(
     mut frames: mpsc::Receiver<StreamMessage>,
     mut output: W,
 ) -> Result<(), std::io::Error> {
+    let mut batch = Vec::new();
     while let Some(frame) = frames.recv().await {
-        let mut line = frame.bytes;
-        line.push(b'\n');
-        output.write_all(&line).await?;
+        let mut large = put(&mut batch, frame);
+        while large.is_none()
+            && batch.len() < WRITE_BYTES
+            && let Ok(frame) = frames.try_recv()
+        {
+            large = put(&mut batch, frame);
+        }
+        match large {
+            Some(large) => {
+                let mut all = batch.as_slice().chain(large.bytes.as_slice()).chain(&b"\n"[..]);
+                output.write_all_buf(&mut all).await?;
+            }
+            None => output.write_all(&batch).await?,
+        }
         output.flush().await?;
+        batch.clear();
+        batch.shrink_to(WRITE_BYTES);
     }
     Ok(())
+}
+
+/// Adds a frame to those that are written together, unless it is too large to be copied.
+fn put(batch: &mut Vec<u8>, frame: StreamMessage) -> Option<StreamMessage> {
+    if frame.bytes.len() > WRITE_BYTES {
+        return Some(frame);
+    }
+    batch.extend_from_slice(&frame.bytes);
+    batch.push(b'\n');
+    None
 }
 
 struct Peer {
@@ -144,6 +207,8 @@ struct Peer {
     writer: StreamWriter,
     in_flight: InFlightRequests,
     session: Mutex<Option<Arc<Session>>>,
+    /// Requests that nobody works on yet.
+    begun: Mutex<VecDeque<BoxFuture<'static, ()>>>,
 }
 
 impl Peer {
@@ -244,7 +309,12 @@ impl Peer {
             drop(place);
             room.say(bytes);
         };
-        self.parts.supervisor.spawn("stdio request", work);
+        let work = AssertUnwindSafe(work).catch_unwind().map(|ended| {
+            if ended.is_err() {
+                tracing::error!("a request over a pipe panicked");
+            }
+        });
+        self.begun.lock().push_back(Box::pin(work));
     }
 
     /// Who sends this request.

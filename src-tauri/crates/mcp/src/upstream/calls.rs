@@ -1,11 +1,12 @@
 //! Calls: sent once, awaited however late the reply comes, cancelled by their handle.
 //!
-//! Each call runs on its own task, because dropping a request's future cancels it on modern HTTP while dropping the
-//! port's future must not. The tag is the progress token too. Nothing is sent twice, except when the server refused
-//! mirrored headers before anything ran.
+//! A call is one future, polled by whoever holds it: who lets a call go on without its caller moves the future into a
+//! task. Dropping it gives the call up, which cancels it on modern HTTP. The tag is the progress token too. Nothing is
+//! sent twice, except when the server refused mirrored headers before anything ran.
 
 use std::sync::Arc;
 
+use bytestring::ByteString;
 use domain::ids::HandleId;
 use domain::ports::{AnswerToSend, CallError, CallReply, CallRequest, UpstreamError};
 use domain::task::input_request::AskDoor;
@@ -14,33 +15,36 @@ use domain::task::payload::Payload;
 use domain::task::status::RpcError;
 use domain::time::Timestamp;
 use serde_json::Value;
-use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 
 use super::connection::Connection;
 use crate::upstream::negotiation::Generation;
 use crate::upstream::notifications::request_listeners::RequestListener;
-use crate::upstream::port_errors::{call_error, not_json, stopping, upstream_error};
+use crate::upstream::port_errors::{call_error, not_json, upstream_error};
 use crate::upstream::tool_cache::param_headers::header_values;
-use crate::upstream::transport::link::{Answer, ForwardedParams, OutgoingRequest, RequestTag};
+use crate::upstream::transport::link::{ForwardedParams, OutgoingRequest, RequestTag, SharedAnswer};
 use crate::upstream::transport::request_params::declared;
-use crate::wire::dialect::{self, experimental2025, extension2026, input_responses, object_text};
+use crate::wire::dialect::{
+    self, CallMembers, NotJson, as_raw, call_members, experimental2025, extension2026, input_responses, object_text,
+};
 use crate::wire::raw_json::member;
-use crate::wire::view::{ServerError, TaskSupport};
+use crate::wire::view::{Misread, ServerError, TaskSupport};
 
 impl Connection {
     /// Sends a call and waits for its reply.
     pub(crate) async fn call(self: &Arc<Self>, request: CallRequest) -> Result<CallReply, CallError> {
-        let tag = self.next_tag();
-        self.calls.lock().begin(tag, request.ticket);
-        let (done, reply) = oneshot::channel();
-        let connection = Arc::clone(self);
-        self.supervisor.spawn("mcp call", async move {
-            let brought = connection.keep_call(tag, request).await;
-            // The caller may be gone; then nobody needs the reply.
-            drop(done.send(brought));
-        });
-        reply.await.unwrap_or_else(|_| Err(CallError::ReplyLost(stopping())))
+        let mut open = OpenCall::begin(self, request.ticket);
+        let mut brought = self.one_try(open.tag, &request).await;
+        if let Ok(Tried::HeadersRefused(_)) = &brought {
+            // The server checks headers before it runs anything, so a second try with fresh annotations is safe.
+            tracing::info!(tool = %request.tool, "the server refused mirrored headers; its tools are listed anew");
+            self.drop_tools();
+            drop(open);
+            open = OpenCall::begin(self, request.ticket);
+            brought = self.one_try(open.tag, &request).await;
+        }
+        let reply = brought.map(Tried::reply);
+        open.replied(&reply);
+        reply
     }
 
     /// Asks the server to cancel a call that has no reply yet.
@@ -63,26 +67,8 @@ impl Connection {
         };
         let begun = self.clock.now();
         let answer = call.answer.await.map_err(|failed| call_error(failed, &self.policy));
-        let reply = answer.and_then(|answer| self.read_reply(answer, begun, call.augment)).map(Tried::reply);
+        let reply = answer.and_then(|answer| self.read_reply(answer.into(), begun, call.augment)).map(Tried::reply);
         self.ended_with(call.tag, &reply);
-        reply
-    }
-
-    async fn keep_call(self: &Arc<Self>, tag: RequestTag, request: CallRequest) -> Result<CallReply, CallError> {
-        let mut tag = tag;
-        let mut brought = self.one_try(tag, &request).await;
-        if let Ok(Tried::HeadersRefused(_)) = &brought {
-            // The server checks headers before it runs anything, so a second try with fresh annotations is safe.
-            tracing::info!(tool = %request.tool, "the server refused mirrored headers; its tools are listed anew");
-            self.drop_tools();
-            self.calls.lock().end(tag, None, 0);
-            self.listeners.remove(tag);
-            tag = self.next_tag();
-            self.calls.lock().begin(tag, request.ticket);
-            brought = self.one_try(tag, &request).await;
-        }
-        let reply = brought.map(Tried::reply);
-        self.ended_with(tag, &reply);
         reply
     }
 
@@ -107,16 +93,16 @@ impl Connection {
 
     async fn one_try(self: &Arc<Self>, tag: RequestTag, request: &CallRequest) -> Result<Tried, CallError> {
         let unsent = |failed| CallError::NotSent(not_json(failed));
-        let arguments = object_text(&request.arguments).map_err(unsent)?;
-        let mut verbatim = vec![("arguments", arguments)];
-        add_round(request, &mut verbatim).map_err(CallError::NotSent)?;
+        let arguments = arguments(request).map_err(unsent)?;
         let manner = self.manner(request).await?;
-        let params = match self.generation {
-            Generation::Experimental2025 => {
-                experimental2025::call_params(&request.tool, tag.0, manner.augment && !brings_ttl(request))
-            }
-            Generation::Extension2026 => extension2026::call_params(&request.tool, tag.0),
+        let mut verbatim = call_members(&request.tool, tag.0);
+        let opts_in = match self.generation {
+            Generation::Experimental2025 => manner.augment && !brings_ttl(request),
+            Generation::Extension2026 => false,
         };
+        verbatim.extend(opts_in.then_some(experimental2025::OPT_IN));
+        verbatim.push(("arguments", arguments));
+        add_round(request, &mut verbatim).map_err(CallError::NotSent)?;
         if let Some(listener) = &request.listener {
             self.listeners.put(tag, RequestListener::Call(listener.clone()));
         }
@@ -128,21 +114,26 @@ impl Connection {
         }
         let begun = self.clock.now();
         self.link.note_call(tag, request.ticket, manner.augment);
-        let method = dialect::CALL;
-        let agent_params = agent_params(request, manner.augment);
-        let param_headers = manner.param_headers;
-        let outgoing =
-            OutgoingRequest { method: method.into(), params, verbatim, tag, limit: None, param_headers, agent_params };
-        let answer = self.link.request(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
+        let outgoing = OutgoingRequest {
+            method: dialect::CALL.into(),
+            params: Value::Null,
+            verbatim,
+            tag,
+            limit: None,
+            param_headers: manner.param_headers,
+            agent_params: agent_params(request, manner.augment),
+        };
+        let answer = self.link.call(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
         self.read_reply(answer, begun, manner.augment)
     }
 
     /// Interprets the answer to a call.
-    fn read_reply(&self, answer: Answer, begun: Timestamp, augment: bool) -> Result<Tried, CallError> {
+    fn read_reply(&self, answer: SharedAnswer, begun: Timestamp, augment: bool) -> Result<Tried, CallError> {
         let glimpse = self.glimpse(ObservationDoor::Create, begun);
         match answer {
-            Answer::Error(raw) => {
-                let fault = ServerError::read(&raw, &self.policy);
+            SharedAnswer::Error(text) => {
+                let raw = as_raw(&text).map_err(|misread| self.unreadable(misread, &text))?;
+                let fault = ServerError::read(raw, &self.policy);
                 let refused = fault.is_header_mismatch() && self.mirrors_params;
                 if fault.may_want_a_task() && self.augments {
                     // Reported as it is; the next call lists the tools again to see which of them want to be tasks.
@@ -151,18 +142,23 @@ impl Connection {
                 let reply = CallReply::Error { error: told(&fault), payload: fault.payload };
                 Ok(if refused { Tried::HeadersRefused(reply) } else { Tried::Replied(reply) })
             }
-            Answer::Result(raw) => {
+            SharedAnswer::Result(text) => {
                 let read = match self.generation {
-                    Generation::Extension2026 => extension2026::read_call(&raw, glimpse, &self.policy),
-                    Generation::Experimental2025 if extension2026::is_handle(&raw) => {
-                        extension2026::read_call(&raw, glimpse, &self.policy).inspect(|reply| self.note_modern(reply))
+                    Generation::Extension2026 => extension2026::read_call(&text, glimpse, &self.policy),
+                    Generation::Experimental2025 if extension2026::is_handle(&text) => {
+                        extension2026::read_call(&text, glimpse, &self.policy).inspect(|reply| self.note_modern(reply))
                     }
-                    Generation::Experimental2025 => experimental2025::read_call(&raw, augment, glimpse, &self.policy),
+                    Generation::Experimental2025 => experimental2025::read_call(&text, augment, glimpse, &self.policy),
                 };
-                let reply = read.map_err(|misread| CallError::ReplyLost(misread.of(&raw, &self.policy)))?;
-                Ok(Tried::Replied(reply))
+                read.map(Tried::Replied).map_err(|misread| self.unreadable(misread, &text))
             }
         }
+    }
+
+    /// A reply that came and cannot be read is lost; its beginning is kept for `doctor`.
+    fn unreadable(&self, misread: Misread, text: &str) -> CallError {
+        let kept = text.get(..text.floor_char_boundary(self.policy.unreadable_kept_bytes)).map(Payload::new);
+        CallError::ReplyLost(UpstreamError::Unreadable { path: misread.path, why: misread.why, raw: kept })
     }
 
     /// How to call the tool, from its entry in the list. A list that cannot be read says nothing, unless the
@@ -191,6 +187,35 @@ impl Connection {
             header_values(&listed.headers, &arguments)
         };
         Ok(Manner { augment, param_headers })
+    }
+}
+
+/// A call in the table of its connection, until it is over or its future is dropped.
+struct OpenCall<'a> {
+    connection: &'a Connection,
+    tag: RequestTag,
+    is_over: bool,
+}
+
+impl<'a> OpenCall<'a> {
+    fn begin(connection: &'a Connection, ticket: HandleId) -> Self {
+        let tag = connection.next_tag();
+        connection.calls.lock().begin(tag, ticket);
+        Self { connection, tag, is_over: false }
+    }
+
+    fn replied(mut self, reply: &Result<CallReply, CallError>) {
+        self.is_over = true;
+        self.connection.ended_with(self.tag, reply);
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.connection.calls.lock().end(self.tag, None, 0);
+            self.connection.listeners.remove(self.tag);
+        }
     }
 }
 
@@ -238,7 +263,7 @@ struct Manner {
 }
 
 /// Adds answers and state of an earlier round: the state if and only if it was given, byte for byte.
-fn add_round(request: &CallRequest, verbatim: &mut Vec<(&'static str, Box<RawValue>)>) -> Result<(), UpstreamError> {
+fn add_round(request: &CallRequest, verbatim: &mut CallMembers) -> Result<(), UpstreamError> {
     let Some(round) = &request.continuation else { return Ok(()) };
     let answers = round.answers.iter().map(|answer| round_key(answer).map(|key| (key, answer)));
     let answers = answers.collect::<Result<Vec<_>, _>>()?;
@@ -246,10 +271,18 @@ fn add_round(request: &CallRequest, verbatim: &mut Vec<(&'static str, Box<RawVal
         verbatim.push(("inputResponses", input_responses(answers.into_iter()).map_err(not_json)?));
     }
     if let Some(state) = &round.state {
-        let state = RawValue::from_string(state.as_str().to_owned());
-        verbatim.push(("requestState", state.map_err(|_| not_json(dialect::NotJson))?));
+        as_raw(state.as_str()).map_err(|_| not_json(NotJson))?;
+        verbatim.push(("requestState", state.shared().clone()));
     }
     Ok(())
+}
+
+/// The arguments as they go out. Those of an agent were read with its message; a person's may be anything.
+fn arguments(request: &CallRequest) -> Result<ByteString, NotJson> {
+    match &request.agent_params {
+        Some(_) if request.arguments.as_str().starts_with('{') => Ok(request.arguments.shared().clone()),
+        Some(_) | None => object_text(&request.arguments).map(|_| request.arguments.shared().clone()),
+    }
 }
 
 fn round_key(answer: &AnswerToSend) -> Result<&str, UpstreamError> {

@@ -64,8 +64,6 @@ pub(crate) struct Connection {
     pub(crate) link: Arc<dyn McpLink>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Outlives the connection, so that calls still learn why it ended.
-    pub(crate) supervisor: Supervisor,
     /// Ends with the connection.
     pub(crate) scope: Supervisor,
     pub(crate) generation: Generation,
@@ -138,7 +136,6 @@ impl Connection {
             policy: parts.policy,
             clock: parts.clock,
             scope: parts.supervisor.scope(),
-            supervisor: parts.supervisor,
             generation,
             augments,
             lists: negotiated.can_list,

@@ -115,7 +115,7 @@ impl McpConnector {
             ServerAddress::Http { .. } => earlier_session(server, line),
             ServerAddress::Stdio { .. } => None,
         };
-        let opening = self.opening.with_abilities(line.abilities);
+        let opening = self.opening.for_connection(line);
         let opened = open(target, fits.map(|verdict| verdict.era), resume, &opening).await.map_err(open_error)?;
         let over_http = matches!(server.address, ServerAddress::Http { .. });
         Ok(self.take_up(opened, over_http, line.abilities))

@@ -46,14 +46,6 @@ pub(crate) fn open_error(failed: OpenError) -> UpstreamError {
     }
 }
 
-/// The core is ending, and the call's keeper with it.
-pub(crate) fn stopping() -> UpstreamError {
-    UpstreamError::Unreachable {
-        why: "the connection was ended".into(),
-        hint: "It comes back with the core; nothing is sent twice.".into(),
-    }
-}
-
 /// Something on our side is no JSON object; nothing left the machine.
 pub(crate) fn not_json(_: crate::wire::dialect::NotJson) -> UpstreamError {
     UpstreamError::Unsupported("take what is not a JSON object")

@@ -132,16 +132,16 @@ pub(crate) fn broken(sent: bool) -> LinkError {
 
 impl McpLink for ScriptedLink {
     fn request(&self, request: OutgoingRequest) -> PortFuture<'_, Result<Answer, LinkError>> {
-        let reply = (self.script.lock())(&request);
-        let mut params = request.params.clone();
+        let mut request = request;
         for (name, value) in &request.verbatim {
-            params[*name] = serde_json::from_str(value.get()).expect("verbatim members are JSON");
+            request.params[*name] = serde_json::from_str(value).expect("verbatim members are JSON");
         }
+        let reply = (self.script.lock())(&request);
         let held = {
             let mut wire = self.wire.lock();
             wire.sent.push(Sent {
                 method: request.method,
-                params,
+                params: request.params,
                 tag: request.tag,
                 limited: request.limit.is_some(),
                 param_headers: request.param_headers,

@@ -6,6 +6,7 @@
 mod http;
 mod inbound_queue;
 mod line_connection;
+mod line_transport;
 pub mod link;
 mod pending_requests;
 pub(crate) mod request_params;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::policy::Policy;
-use domain::ports::{Abilities, Secret};
+use domain::ports::{Abilities, ConnectionSpec, ProcessListener, Secret};
 use domain::server::Era;
 use engine::runtime::supervisor::Supervisor;
 use keeper::{KeeperProgram, Launch, LaunchError};
@@ -67,6 +68,8 @@ pub struct OpenContext {
     pub children_dir: PathBuf,
     /// What the agent behind the connections that are opened can be asked; said in the handshake of the older eras.
     pub abilities: Abilities,
+    /// Receives what the process behind the connections that are opened writes, and when it starts and ends.
+    pub process: Option<ProcessListener>,
     /// How keepers are started; without it children end with this core.
     pub keeper: Option<KeeperProgram>,
     clients: Arc<http::Clients>,
@@ -82,13 +85,13 @@ impl OpenContext {
         children_dir: PathBuf,
     ) -> Self {
         let abilities = Abilities::default();
-        Self { policy, supervisor, draw, children_dir, abilities, keeper: None, clients: Arc::default() }
+        Self { policy, supervisor, draw, children_dir, abilities, process: None, keeper: None, clients: Arc::default() }
     }
 
-    /// The same surroundings, for connections of an agent that can be asked these things.
+    /// The same surroundings, for one connection.
     #[must_use]
-    pub fn with_abilities(&self, abilities: Abilities) -> Self {
-        Self { abilities, ..self.clone() }
+    pub fn for_connection(&self, spec: &ConnectionSpec) -> Self {
+        Self { abilities: spec.abilities, process: spec.process.clone(), ..self.clone() }
     }
 }
 

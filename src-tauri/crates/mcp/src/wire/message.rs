@@ -6,12 +6,12 @@
 
 mod id;
 mod nesting;
+mod request;
+mod response;
 mod write;
 
 #[cfg(test)]
 mod tests;
-
-use std::borrow::Cow;
 
 use domain::policy::Policy;
 use serde::Deserialize;
@@ -22,8 +22,11 @@ use super::error_codes;
 pub use id::Id;
 pub use keeper::MessageSkim;
 pub use nesting::too_deep_at;
+pub(crate) use request::{RequestFrame, SharedRequest, parse_request};
+pub use response::SharedAnswer;
+pub(crate) use response::{ResponseFrame, parse_response};
 pub use write::{error, notification, on_one_line, request, result};
-pub(crate) use write::{request_text, result_text};
+pub(crate) use write::{request_text, result_ends, result_text};
 
 /// Bounds on one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,19 +226,25 @@ impl BadMessage {
 /// # Errors
 /// Says what is wrong and where, never what was said.
 pub fn parse(bytes: &[u8], limits: &MessageLimits) -> Result<Incoming, BadMessage> {
+    let text = checked(bytes, limits)?;
+    if !text.trim_start().starts_with('[') {
+        return one(text, limits).map(Incoming::One);
+    }
+    batch(text, limits).map(Incoming::Batch)
+}
+
+/// The text of a frame, which is not too long and not too deep.
+fn checked<'a>(bytes: &'a [u8], limits: &MessageLimits) -> Result<&'a str, BadMessage> {
     if bytes.len() > limits.bytes {
         return Err(BadMessage::of(MessageProblem::TooLarge { cap: limits.bytes }));
     }
     let text =
         std::str::from_utf8(bytes).map_err(|bad| BadMessage::of(MessageProblem::NotUtf8 { at: bad.valid_up_to() }))?;
     let text = text.trim_start_matches('\u{feff}');
-    if let Some(at) = too_deep_at(text.as_bytes(), limits.depth) {
-        return Err(BadMessage::of(MessageProblem::TooDeep { cap: limits.depth, at }));
+    match too_deep_at(text.as_bytes(), limits.depth) {
+        Some(at) => Err(BadMessage::of(MessageProblem::TooDeep { cap: limits.depth, at })),
+        None => Ok(text),
     }
-    if !text.trim_start().starts_with('[') {
-        return one(text, limits).map(Incoming::One);
-    }
-    batch(text, limits).map(Incoming::Batch)
 }
 
 fn batch(text: &str, limits: &MessageLimits) -> Result<Vec<Result<Message, BadMessage>>, BadMessage> {
@@ -280,16 +289,51 @@ fn shape(bad: &serde_json::Error) -> MessageProblem {
 }
 
 fn one(text: &str, limits: &MessageLimits) -> Result<Message, BadMessage> {
+    let (envelope, id) = envelope(text, limits)?;
+    match content(&envelope, id.is_some()) {
+        Ok(content) => Ok(content.into_message(id)),
+        Err(wrong) => Err(BadMessage { id, wrong }),
+    }
+}
+
+/// The members of a message, and its id.
+fn envelope<'a>(text: &'a str, limits: &MessageLimits) -> Result<(Envelope<'a>, Option<Id>), BadMessage> {
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|bad| BadMessage::of(shape(&bad)))?;
     let id = match envelope.id.filter(|raw| raw.get() != "null") {
         Some(raw) => Some(Id::read(raw.get(), limits.id_bytes).ok_or(BadMessage::of(MessageProblem::BadId))?),
         None => None,
     };
-    let told = id.clone();
-    assemble(&envelope, id).map_err(|wrong| BadMessage { id: told, wrong })
+    Ok((envelope, id))
 }
 
-fn assemble(envelope: &Envelope<'_>, id: Option<Id>) -> Result<Message, MessageProblem> {
+/// What a message is about, where it stands.
+enum Content<'a> {
+    /// A request, or a notification when it has no id.
+    Call {
+        method: String,
+        params: Option<&'a RawValue>,
+    },
+    Result(&'a RawValue),
+    Error(&'a RawValue),
+}
+
+impl Content<'_> {
+    /// The message in memory of its own.
+    fn into_message(self, id: Option<Id>) -> Message {
+        match (self, id) {
+            (Self::Call { method, params }, Some(id)) => {
+                Message::Request { id, method, params: params.map(ToOwned::to_owned) }
+            }
+            (Self::Call { method, params }, None) => {
+                Message::Notification { method, params: params.map(ToOwned::to_owned) }
+            }
+            (Self::Result(raw), id) => Message::Response { id, answer: Answer::Result(raw.to_owned()) },
+            (Self::Error(raw), id) => Message::Response { id, answer: Answer::Error(raw.to_owned()) },
+        }
+    }
+}
+
+fn content<'a>(envelope: &Envelope<'a>, has_id: bool) -> Result<Content<'a>, MessageProblem> {
     if envelope.jsonrpc.is_some_and(|raw| raw.get() != "\"2.0\"") {
         return Err(MessageProblem::BadVersion);
     }
@@ -298,25 +342,17 @@ fn assemble(envelope: &Envelope<'_>, id: Option<Id>) -> Result<Message, MessageP
     let result = envelope.result.filter(|raw| error.is_none() || raw.get() != "null");
     match (envelope.method, result, error) {
         (Some(method), None, None) => {
-            let method: Cow<'_, str> = serde_json::from_str(method.get()).map_err(|_| MessageProblem::BadMethod)?;
-            let method = method.into_owned();
+            let method = serde_json::from_str(method.get()).map_err(|_| MessageProblem::BadMethod)?;
             let params = match envelope.params.filter(|raw| raw.get() != "null") {
-                Some(raw) if raw.get().starts_with(['{', '[']) => Some(raw.to_owned()),
+                Some(raw) if raw.get().starts_with(['{', '[']) => Some(raw),
                 Some(_) => return Err(MessageProblem::BadParams),
                 None => None,
             };
-            Ok(match id {
-                Some(id) => Message::Request { id, method, params },
-                None => Message::Notification { method, params },
-            })
+            Ok(Content::Call { method, params })
         }
-        (None, Some(result), None) if id.is_some() => {
-            Ok(Message::Response { id, answer: Answer::Result(result.to_owned()) })
-        }
+        (None, Some(result), None) if has_id => Ok(Content::Result(result)),
         (None, Some(_), None) => Err(MessageProblem::NoId),
-        (None, None, Some(error)) if error.get().starts_with('{') => {
-            Ok(Message::Response { id, answer: Answer::Error(error.to_owned()) })
-        }
+        (None, None, Some(error)) if error.get().starts_with('{') => Ok(Content::Error(error)),
         (None, None, Some(_)) => Err(MessageProblem::BadError),
         _ => Err(MessageProblem::Neither),
     }

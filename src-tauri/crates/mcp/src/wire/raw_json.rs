@@ -1,19 +1,127 @@
 //! Reads and edits JSON text in place, without building values.
 //!
 //! What is forwarded must keep its order, spelling and unknown members, so places are found by walking and replaced by
-//! splicing. The text was validated before; on anything else a walk ends early. Which places matter is decided by
-//! `rewrite.rs` and by the params of each side.
+//! splicing. [`JsonCursor`] is the one walker: a single pass that borrows the text, and an error where the text is no
+//! JSON, so that nobody takes a part for the whole. Which places matter is decided by `rewrite.rs` and by the params of
+//! each side.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Iterates over the members of an object or the elements of a list.
+/// Text that is no JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the text is not JSON at byte {at}")]
+pub(crate) struct MalformedJson {
+    /// The byte that does not fit.
+    pub(crate) at: usize,
+}
+
+/// A place in JSON text, which only moves on.
+///
+/// Brackets are counted and scalars are stepped over: that text is JSON was checked when it came.
 #[derive(Debug, Clone)]
-pub(crate) struct JsonMembers<'a> {
+pub(crate) struct JsonCursor<'a> {
     text: &'a str,
     at: usize,
-    object: bool,
-    over: bool,
+}
+
+/// An object or list that a cursor has entered.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonNest {
+    is_object: bool,
+    has_begun: bool,
+    /// Where the name of the current member begins, or the value of the current element.
+    begin: usize,
+}
+
+impl<'a> JsonCursor<'a> {
+    pub(crate) const fn of(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Enters the object or list that begins here; `None`, without a move, where anything else does.
+    pub(crate) fn enter(&mut self) -> Option<JsonNest> {
+        let at = blank(self.text.as_bytes(), self.at);
+        let is_object = match self.text.as_bytes().get(at)? {
+            b'{' => true,
+            b'[' => false,
+            _ => return None,
+        };
+        self.at = at + 1;
+        Some(JsonNest { is_object, has_begun: false, begin: self.at })
+    }
+
+    /// Moves to the next value inside and returns its name, which is empty in a list; `None` behind the closing bracket.
+    /// The value before has been stepped over or walked.
+    ///
+    /// A name that has no meaning (it holds half of a surrogate pair) is returned as it is spelled. It contains a
+    /// backslash then, and is none that we know.
+    pub(crate) fn next_in(&mut self, nest: &mut JsonNest) -> Result<Option<Cow<'a, str>>, MalformedJson> {
+        let bytes = self.text.as_bytes();
+        self.at = blank(bytes, self.at);
+        let closing = if nest.is_object { b'}' } else { b']' };
+        match bytes.get(self.at) {
+            Some(byte) if *byte == closing => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if nest.has_begun => self.at = blank(bytes, self.at + 1),
+            Some(_) if !nest.has_begun => {}
+            Some(_) | None => return Err(self.malformed()),
+        }
+        nest.has_begun = true;
+        nest.begin = self.at;
+        if !nest.is_object {
+            return Ok(Some(Cow::Borrowed("")));
+        }
+        if bytes.get(self.at) != Some(&b'"') {
+            return Err(self.malformed());
+        }
+        let end = behind_text(bytes, self.at + 1).ok_or_else(|| self.malformed())?;
+        let json = self.text.get(self.at..end).unwrap_or_default();
+        let spelled = || Cow::Borrowed(json.get(1..json.len().saturating_sub(1)).unwrap_or_default());
+        let name = meaning(json).unwrap_or_else(spelled);
+        self.at = blank(bytes, end);
+        if bytes.get(self.at) != Some(&b':') {
+            return Err(self.malformed());
+        }
+        self.at = blank(bytes, self.at + 1);
+        Ok(Some(name))
+    }
+
+    /// Steps over the value that begins here and returns its place.
+    pub(crate) fn skip(&mut self) -> Result<Range<usize>, MalformedJson> {
+        let bytes = self.text.as_bytes();
+        let begin = blank(bytes, self.at);
+        let end = behind_value(bytes, begin).ok_or_else(|| self.malformed())?;
+        self.at = end;
+        Ok(begin..end)
+    }
+
+    /// The text of a place.
+    pub(crate) fn text(&self, place: Range<usize>) -> &'a str {
+        self.text.get(place).unwrap_or_default()
+    }
+
+    const fn malformed(&self) -> MalformedJson {
+        MalformedJson { at: self.at }
+    }
+}
+
+impl JsonNest {
+    /// Whether it is an object.
+    pub(crate) const fn is_object(&self) -> bool {
+        self.is_object
+    }
+}
+
+/// Iterates over the members of an object or the elements of a list, as far as every reader agrees on them: it ends where
+/// the text is no JSON, and at a name without meaning. [`Self::next_part`] tells the two apart from the end.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonMembers<'a> {
+    cursor: JsonCursor<'a>,
+    nest: JsonNest,
+    is_over: bool,
 }
 
 /// One member or element.
@@ -30,44 +138,26 @@ pub(crate) struct JsonPart<'a> {
 impl<'a> JsonMembers<'a> {
     /// Opens the object or list that `text` is; `None` for anything else.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
-        let at = blank(text.as_bytes(), 0);
-        let object = match text.as_bytes().get(at)? {
-            b'{' => true,
-            b'[' => false,
-            _ => return None,
-        };
-        Some(Self { text, at: at + 1, object, over: false })
+        let mut cursor = JsonCursor::of(text);
+        let nest = cursor.enter()?;
+        Some(Self { cursor, nest, is_over: false })
     }
 
     /// Opens it if it is an object.
     pub(crate) fn object(text: &'a str) -> Option<Self> {
-        Self::of(text).filter(|inside| inside.object)
+        Self::of(text).filter(|inside| inside.nest.is_object)
     }
 
     /// Just behind the opening bracket, before anything was read.
     const fn start(&self) -> usize {
-        self.at
+        self.cursor.at
     }
 
-    fn step(&mut self) -> Option<JsonPart<'a>> {
-        let bytes = self.text.as_bytes();
-        let begin = blank(bytes, self.at);
-        let (name, from) = if self.object {
-            (bytes.get(begin) == Some(&b'"')).then_some(())?;
-            let end = behind_text(bytes, begin + 1)?;
-            let colon = blank(bytes, end);
-            (bytes.get(colon) == Some(&b':')).then_some(())?;
-            (meaning(self.text.get(begin..end)?)?, blank(bytes, colon + 1))
-        } else {
-            (Cow::Borrowed(""), begin)
-        };
-        let end = behind_value(bytes, from)?;
-        let next = blank(bytes, end);
-        match bytes.get(next)? {
-            b',' => self.at = next + 1,
-            _ => self.over = true,
-        }
-        Some(JsonPart { name, begin, value: from..end })
+    /// The next one, or an error where the text is no JSON.
+    pub(crate) fn next_part(&mut self) -> Result<Option<JsonPart<'a>>, MalformedJson> {
+        let Some(name) = self.cursor.next_in(&mut self.nest)? else { return Ok(None) };
+        let begin = self.nest.begin;
+        Ok(Some(JsonPart { name, begin, value: self.cursor.skip()? }))
     }
 }
 
@@ -75,19 +165,27 @@ impl<'a> Iterator for JsonMembers<'a> {
     type Item = JsonPart<'a>;
 
     fn next(&mut self) -> Option<JsonPart<'a>> {
-        if self.over {
+        if self.is_over {
             return None;
         }
-        let step = self.step();
-        self.over |= step.is_none();
-        step
+        let has_meaning = |part: &JsonPart<'_>| !matches!(part.name, Cow::Borrowed(name) if name.contains('\\'));
+        let part = self.next_part().ok().flatten().filter(has_meaning);
+        self.is_over = part.is_none();
+        part
     }
 }
 
 /// The text of a member of an object; of several with one name the last, as readers take it.
+/// `None` where the text is no JSON object.
 pub(crate) fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let part = JsonMembers::object(text)?.filter(|part| part.name == name).last()?;
-    text.get(part.value)
+    let mut inside = JsonMembers::object(text)?;
+    let mut last = None;
+    while let Some(part) = inside.next_part().ok()? {
+        if part.name == name {
+            last = Some(part.value);
+        }
+    }
+    text.get(last?)
 }
 
 /// The value of a member that is a string.
@@ -122,14 +220,19 @@ pub(crate) fn splice(text: &str, changes: &[JsonEdit<'_>]) -> String {
 /// The object with members set and others left out. What is set stands where it stood, or at the end; everything else
 /// stays byte for byte. Of a name that is there twice only one place is left. What is no object counts as `{}`.
 pub(crate) fn with_members(object: &str, set: &[(&str, Cow<'_, str>)], drop: &[&str]) -> String {
-    let Some(inside) = JsonMembers::object(object) else { return with_members("{}", set, drop) };
+    member_edits(object, set, drop).map_or_else(|| with_members("{}", set, drop), |edits| splice(object, &edits))
+}
+
+/// What [`with_members`] changes; `None` when the text is no object.
+fn member_edits<'e>(object: &str, set: &'e [(&str, Cow<'_, str>)], drop: &[&str]) -> Option<Vec<JsonEdit<'e>>> {
+    let mut inside = JsonMembers::object(object)?;
     let start = inside.start();
-    let mut changes: Vec<JsonEdit<'_>> = Vec::new();
+    let mut changes: Vec<JsonEdit<'e>> = Vec::new();
     let mut placed = vec![false; set.len()];
     // Where the last member that stays ends, and where what is left out in front of all others begins.
     let mut kept_end: Option<usize> = None;
     let mut cut_from: Option<usize> = None;
-    for part in inside {
+    while let Some(part) = inside.next_part().ok()? {
         let new = set.iter().zip(placed.iter_mut()).find(|((name, _), _)| part.name == *name);
         let stays = match &new {
             Some((_, placed)) => !**placed,
@@ -176,7 +279,7 @@ pub(crate) fn with_members(object: &str, set: &[(&str, Cow<'_, str>)], drop: &[&
         }
         (None, None) => changes.push((start..start, tail.into())),
     }
-    splice(object, &changes)
+    Some(changes)
 }
 
 /// The first byte at or behind `at` that is no blank.
@@ -234,73 +337,4 @@ fn behind_nest(bytes: &[u8], mut at: usize) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn set(object: &str, set: &[(&str, &str)], drop: &[&str]) -> String {
-        let set: Vec<_> = set.iter().map(|(name, value)| (*name, Cow::Borrowed(*value))).collect();
-        with_members(object, &set, drop)
-    }
-
-    #[test]
-    fn members_are_found_whatever_stands_around_them() {
-        let text = " { \"a\" : 1.50 , \"\\u0062\":[1, {\"}\":\"]\\\"\"}],\"c\":\"x\\\\\" , \"d\":null} ";
-        let found: Vec<_> = JsonMembers::object(text).expect("an object").collect();
-        let told: Vec<_> = found.iter().map(|part| (&*part.name, &text[part.value.clone()])).collect();
-        let wanted = [("a", "1.50"), ("b", "[1, {\"}\":\"]\\\"\"}]"), ("c", "\"x\\\\\""), ("d", "null")];
-        assert_eq!(told, wanted, "names as they mean, values as they stand");
-        assert_eq!(JsonMembers::of("[ ]").expect("a list").count(), 0, "an empty list has nothing inside");
-        assert_eq!(JsonMembers::of("[1,2 , 3]").expect("a list").count(), 3, "elements are found too");
-        assert!(JsonMembers::of("7").is_none(), "a number has no inside");
-        assert_eq!(member(r#"{"a":1,"a":2}"#, "a"), Some("2"), "readers take the last");
-    }
-
-    #[test]
-    fn what_is_set_stands_where_it_stood_and_the_rest_stays() {
-        let text = r#"{ "a" : 1.50 ,"b":[1e2], "c":{"a":0} }"#;
-        type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
-        let cases: [Case<'_>; 8] = [
-            (&[], &[], text),
-            (&[("b", "7")], &[], r#"{ "a" : 1.50 ,"b":7, "c":{"a":0} }"#),
-            (&[("z", "7")], &[], r#"{ "a" : 1.50 ,"b":[1e2], "c":{"a":0},"z":7 }"#),
-            (&[], &["a"], r#"{ "b":[1e2], "c":{"a":0} }"#),
-            (&[], &["b"], r#"{ "a" : 1.50, "c":{"a":0} }"#),
-            (&[], &["c"], r#"{ "a" : 1.50 ,"b":[1e2] }"#),
-            (&[("z", "7")], &["b", "c"], r#"{ "a" : 1.50,"z":7 }"#),
-            (&[("z", "7")], &["a", "b", "c"], r#"{"z":7}"#),
-        ];
-        for (new, gone, wanted) in cases {
-            assert_eq!(set(text, new, gone), wanted, "setting {new:?} without {gone:?}");
-        }
-        assert_eq!(set("{}", &[("a", "1"), ("b", "2")], &[]), r#"{"a":1,"b":2}"#, "an empty object takes members");
-        assert_eq!(set(r#"{"a":1,"a":2,"b":3}"#, &[("a", "9")], &[]), r#"{"a":9,"b":3}"#, "one place is left");
-        assert_eq!(set("[]", &[("a", "1")], &[]), r#"{"a":1}"#, "what is no object counts as empty");
-    }
-
-    proptest! {
-        #[test]
-        fn setting_and_leaving_out_means_what_it_means_for_values(
-            names in proptest::collection::vec("[a-c]{1,2}", 0..6),
-            new in proptest::collection::btree_map("[a-d]{1,2}", 0_i64..100, 0..3),
-            gone in proptest::collection::vec("[a-c]{1,2}", 0..3),
-            pretty: bool,
-        ) {
-            let members: serde_json::Map<String, serde_json::Value> =
-                names.into_iter().enumerate().map(|(at, name)| (name, at.into())).collect();
-            let value = serde_json::Value::Object(members.clone());
-            let text = if pretty { serde_json::to_string_pretty(&value).expect("JSON") } else { value.to_string() };
-            let pairs: Vec<_> = new.iter().map(|(name, value)| (name.as_str(), Cow::Owned(value.to_string()))).collect();
-            let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
-            let made = with_members(&text, &pairs, &gone);
-            let read: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&made).expect("still JSON");
-            let mut wanted = members;
-            wanted.retain(|name, _| new.contains_key(name) || !gone.contains(&name.as_str()));
-            for (name, value) in &new {
-                wanted.insert(name.clone(), (*value).into());
-            }
-            prop_assert_eq!(read, wanted);
-        }
-    }
-}
+mod tests;

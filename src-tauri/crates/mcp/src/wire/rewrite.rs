@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
-use crate::wire::raw_json::{JsonEdit, JsonMembers, splice};
+use crate::wire::raw_json::{JsonCursor, JsonEdit, MalformedJson, splice};
 
 /// The kind of an id in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +36,23 @@ pub enum Identity {
     UriTemplate,
     /// Who answered: an object.
     Server,
+}
+
+impl Identity {
+    /// Parts of the names beside which ids of this kind stand: each such name holds one of them.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Task | Self::Related => &["taskId"],
+            Self::Progress => &["progressToken"],
+            Self::Subscription => &["subscriptionId"],
+            Self::Request => &["requestId"],
+            Self::Cursor => &["cursor", "nextCursor"],
+            Self::Tool | Self::Prompt => &["name"],
+            Self::Uri => &["uri", "resourceSubscriptions"],
+            Self::UriTemplate => &["uri"],
+            Self::Server => &["serverInfo"],
+        }
+    }
 }
 
 /// Replaces an id: JSON text for the JSON text that is there, `None` to leave it.
@@ -181,18 +199,43 @@ impl RewrittenPart<'_> {
     }
 }
 
+/// Looks quickly whether a message may hold ids of some kinds, so that most messages need no walk.
+///
+/// It says yes of texts that hold none, never no of one that does: ids stand beside names, and a name is in the text as
+/// it is spelled here, or with escapes.
+pub(crate) struct IdProbe(Vec<Finder<'static>>);
+
+impl IdProbe {
+    /// Texts above this are walked at once: a walk is one pass, this is one for each name. Judgement.
+    const LONGEST_BYTES: usize = 4_096;
+    /// Begins every escape that a letter of our names can be written with.
+    const ESCAPE: &'static str = "\\u00";
+
+    /// Looks for ids of these kinds.
+    pub(crate) fn of(kinds: &[Identity]) -> Self {
+        let mut names: Vec<&str> = kinds.iter().flat_map(|kind| kind.names()).copied().collect();
+        names.push(Self::ESCAPE);
+        names.sort_unstable();
+        names.dedup();
+        Self(names.into_iter().map(Finder::new).collect())
+    }
+
+    /// Whether the text may hold one.
+    pub(crate) fn may_find(&self, text: &str) -> bool {
+        text.len() > Self::LONGEST_BYTES || self.0.iter().any(|name| name.find(text.as_bytes()).is_some())
+    }
+}
+
 /// The text with all ids exchanged. Borrowed when nothing changed: one walk over the places that matter, and no
-/// copy.
+/// copy. Of a text that is no JSON nothing is left but an empty object: an id could stand where the walk broke off.
 pub fn rewrite<'t>(half: RewrittenPart<'_>, text: &'t str, exchange: &dyn IdExchange) -> Cow<'t, str> {
     let mut changes = Vec::new();
-    walk(half.table(), text, 0, exchange, &mut changes);
-    if changes.is_empty() {
-        return Cow::Borrowed(text);
+    let mut cursor = JsonCursor::of(text);
+    if let Err(error) = walk(half.table().readings(), &mut cursor, exchange, &mut changes) {
+        tracing::error!(%error, "a message cannot be searched for identities; it is left out");
+        return Cow::Borrowed("{}");
     }
-    // A place that is in the table twice is found twice.
-    changes.sort_by_key(|(place, _)| place.start);
-    changes.dedup_by(|later, earlier| later.0 == earlier.0);
-    Cow::Owned(splice(text, &changes))
+    if changes.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(splice(text, &changes)) }
 }
 
 /// As [`rewrite`], of a value that stays one. A text that is no JSON any more (an exchange gave something else) leaves
@@ -200,12 +243,17 @@ pub fn rewrite<'t>(half: RewrittenPart<'_>, text: &'t str, exchange: &dyn IdExch
 #[must_use]
 pub fn rewrite_raw(half: RewrittenPart<'_>, raw: Box<RawValue>, exchange: &dyn IdExchange) -> Box<RawValue> {
     match rewrite(half, raw.get(), exchange) {
-        Cow::Borrowed(_) => raw,
+        Cow::Borrowed(same) if same.len() == raw.get().len() => raw,
+        Cow::Borrowed(_) => empty_object(),
         Cow::Owned(text) => RawValue::from_string(text).unwrap_or_else(|_| {
             tracing::error!("an exchanged identity is no JSON; what carried it is left out");
-            RawValue::from_string("{}".to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+            empty_object()
         }),
     }
+}
+
+fn empty_object() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// The JSON text of a task id, cursor, name or URI.
@@ -220,35 +268,61 @@ pub fn meaning(json: &str) -> Option<Cow<'_, str>> {
     crate::wire::raw_json::meaning(json)
 }
 
-fn walk(place: &Place, text: &str, base: usize, exchange: &dyn IdExchange, changes: &mut Vec<JsonEdit<'static>>) {
-    match place {
-        Place::Is(identity) => {
-            if let Some(new) = exchange.swap(*identity, text).filter(|new| new != text) {
-                changes.push((base..base + text.len(), Cow::Owned(new)));
-            }
-        }
-        Place::Both(one, other) => {
-            walk(one, text, base, exchange, changes);
-            walk(other, text, base, exchange, changes);
-        }
-        Place::Has(below) => {
-            let Some(inside) = JsonMembers::object(text) else { return };
-            for part in inside {
-                let Some((_, place)) = below.iter().find(|(name, _)| part.name == *name) else { continue };
-                if let Some(value) = text.get(part.value.clone()) {
-                    walk(place, value, base + part.value.start, exchange, changes);
-                }
-            }
-        }
-        Place::Each(place) => {
-            let Some(inside) = JsonMembers::of(text) else { return };
-            for part in inside {
-                if let Some(value) = text.get(part.value.clone()) {
-                    walk(place, value, base + part.value.start, exchange, changes);
-                }
-            }
+/// What one place may be: readings of the same value.
+type Readings = [Option<&'static Place>; 2];
+
+impl Place {
+    /// This place alone, or its two readings.
+    const fn readings(&'static self) -> Readings {
+        match self {
+            Self::Both(one, other) => [Some(one), Some(other)],
+            Self::Is(_) | Self::Has(_) | Self::Each(_) => [Some(self), None],
         }
     }
+
+    const fn identity(&self) -> Option<Identity> {
+        match self {
+            Self::Is(identity) => Some(*identity),
+            Self::Has(_) | Self::Each(_) | Self::Both(..) => None,
+        }
+    }
+
+    /// What a member of this name is, or an element, which has none.
+    fn below(&self, name: Option<&str>) -> Option<&'static Self> {
+        match self {
+            Self::Each(place) => Some(place),
+            Self::Has(members) => members.iter().find(|(known, _)| Some(*known) == name).map(|(_, place)| *place),
+            Self::Is(_) | Self::Both(..) => None,
+        }
+    }
+}
+
+/// Walks the value at the cursor, once, and collects the exchanges in their order.
+fn walk(
+    places: Readings,
+    cursor: &mut JsonCursor<'_>,
+    exchange: &dyn IdExchange,
+    changes: &mut Vec<JsonEdit<'static>>,
+) -> Result<(), MalformedJson> {
+    if let Some(identity) = places.iter().flatten().find_map(|place| place.identity()) {
+        let place = cursor.skip()?;
+        let text = cursor.text(place.clone());
+        if let Some(new) = exchange.swap(identity, text).filter(|new| new != text) {
+            changes.push((place, Cow::Owned(new)));
+        }
+        return Ok(());
+    }
+    let Some(mut nest) = cursor.enter() else { return cursor.skip().map(drop) };
+    while let Some(name) = cursor.next_in(&mut nest)? {
+        let name = nest.is_object().then_some(&*name);
+        match places.map(|place| place?.below(name)) {
+            [None, None] => {
+                cursor.skip()?;
+            }
+            below => walk(below, cursor, exchange, changes)?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

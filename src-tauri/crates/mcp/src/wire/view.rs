@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 pub(crate) use error_object::ServerError;
 pub(crate) use question::{ELICITATION, ask, asks, asks_raw};
 pub(crate) use server_hello::ServerHello;
-pub(crate) use task::{SightingTimes, TaskFields, is_error, plain_outcome, task_id};
+pub(crate) use task::{SightingTimes, TaskFields, plain_outcome, task_id};
 pub(crate) use tool::{TaskSupport, ToolEntry, tool};
 
 /// What could not be read, and where.

@@ -4,6 +4,8 @@
 //! quick reply goes straight back, raw; what lasts longer has a task from then on and is held (`held_call.rs`). Whether
 //! the arguments fit the tool is for the server to say.
 
+use std::borrow::Cow;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +13,11 @@ use domain::ports::{AnswerToSend, CallListener, Continuation};
 use domain::task::TaskHandle;
 use domain::task::input_request::{AnswerAction, AskDoor};
 use domain::task::payload::Payload;
-use engine::{AgentCall, CallOutcome, HangUp, Passed};
+use engine::{AgentCall, CallOutcome, EngineError, HangUp, Passed};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use crate::gateway::calls::call_params::CallParams;
 use crate::gateway::calls::held_call::{HeldCall, HoldLimit, hold};
 use crate::gateway::calls::progress::ProgressSender;
 use crate::gateway::calls::{param_headers, resumption, task_tools};
@@ -25,45 +28,50 @@ use crate::gateway::engine_errors;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::names::TargetTool;
 use crate::gateway::servers::{identities, targets};
-use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::modern_elicitation;
 use crate::server::request_params::members;
 use crate::server::rpc_error::RequestError;
 use crate::server::{RawResult, Request, RequestParams, ResponseStream, SessionTransport};
+use crate::wire::raw_json::{meaning, text_member};
 
 /// Calls a tool for an agent.
+///
+/// What a quick call does not need is boxed apart: tools of the gateway's own, answers to questions, and holding.
 ///
 /// # Errors
 /// The server's own, raw, or why it cannot be reached.
 pub(crate) async fn call(
     context: &RequestContext,
-    request: Request,
+    request: &Request,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
     let begun = Instant::now();
     let params = &request.params;
-    let name = params.text("name").ok_or_else(|| RequestError::params("`name` must be a text"))?;
-    if task_tools::is_task_tool(context, &name).await {
-        usage.add_local_call(params);
-        resumption::offer_request(&context.state, stream, &request);
-        return task_tools::call(context, &name, params, stream, usage).await;
+    let name = tool_name(params)?;
+    if task_tools::may_be_task_tool(context, &name)
+        && let Some(answer) = Box::pin(of_task_tool(context, &name, request, stream, usage)).await
+    {
+        return answer;
     }
     let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_local_call(params))?;
-    param_headers::check(&context.state, &target, &request).inspect_err(|_| usage.add_local_call(params))?;
-    let (mut progress, listener) = ProgressSender::new(context, target.server, params.progress_token());
-    let program = WaitingProgram::of(context, params, stream);
-    let limit = HoldLimit::of(context, &target, &program, begun);
-    let timeout_watch = TimeoutWatch::new(context, program, stream);
+    param_headers::check(&context.state, &target, request).inspect_err(|_| usage.add_local_call(params))?;
+    let mut progress = ProgressSender::new(context, target.server, Some(params), begun);
+    let timeout_watch = TimeoutWatch::new(context, params, stream, begun);
     if context.is_modern()
-        && let Some(id) = modern_elicitation::resume(context, &target, params).await?
+        && params.get("requestState").is_some()
+        && let Some(id) = Box::pin(modern_elicitation::resume(context, &target, params)).await?
     {
-        return hold(context, HeldCall::of(id, limit), &mut progress, stream, usage).await;
+        let program = WaitingProgram::of(context, params, stream);
+        let limit = HoldLimit::of(context, &target, &program, begun);
+        return Box::pin(hold(context, HeldCall::of(id, limit), &mut progress, stream, usage)).await;
     }
-    let outgoing = agent_call(context, &target, params, stream, Some(listener));
+    let outgoing = agent_call(context, &target, params, stream, Some(progress.listener()));
     let outgoing = outgoing.inspect_err(|_| usage.add_local_call(params))?;
     usage.add_call(&outgoing);
-    let (id, limit) = match send(&context.state, outgoing, &mut progress, stream).await? {
+    // Pinned here: a future that is passed by value is held twice.
+    let calling = pin!(context.state.engine.agent_call(outgoing));
+    let (id, is_joined) = match first_outcome(context, calling, &mut progress, stream).await? {
         CallOutcome::Result { payload, .. } => {
             let result = identities::to_agent_text(context, target.server, None, payload);
             let result = result_dialect::for_client(context, result);
@@ -77,32 +85,57 @@ pub(crate) async fn call(
         CallOutcome::NeedsInput { whole } => {
             return Ok(RawResult::Text(identities::to_agent_text(context, target.server, None, whole)));
         }
-        CallOutcome::Handle(id) => (id, limit),
-        CallOutcome::Joined(id) => {
-            progress.make_due();
-            // Behind a bridge the program may have been waiting since it first made the call, to another core.
-            if program.door() == SessionTransport::Stdio {
-                drop(timeout_watch);
-                let age = |task: Arc<TaskHandle>| context.state.clock.now().since(task.created);
-                (id, limit.joined(begun, context.state.engine.task(id).map_or(Duration::ZERO, age)))
-            } else {
-                (id, limit)
-            }
-        }
+        CallOutcome::Handle(id) => (id, false),
+        CallOutcome::Joined(id) => (id, true),
     };
+    let program = WaitingProgram::of(context, params, stream);
+    let mut limit = HoldLimit::of(context, &target, &program, begun);
+    let mut timeout_watch = Some(timeout_watch);
+    if is_joined {
+        progress.make_due();
+        // Behind a bridge the program may have been waiting since it first made the call, to another core.
+        if program.door() == SessionTransport::Stdio {
+            drop(timeout_watch.take());
+            let age = |task: Arc<TaskHandle>| context.state.clock.now().since(task.created);
+            limit = limit.joined(begun, context.state.engine.task(id).map_or(Duration::ZERO, age));
+        }
+    }
     resumption::offer_call(stream, id);
-    hold(context, HeldCall::of(id, limit), &mut progress, stream, usage).await
+    Box::pin(hold(context, HeldCall::of(id, limit), &mut progress, stream, usage)).await
 }
 
-/// Sends the call, and passes progress on until it is answered.
-async fn send(
-    state: &GatewayState,
-    call: AgentCall,
-    progress: &mut ProgressSender,
+/// The tool that is called, by the name that the agent has for it.
+///
+/// # Errors
+/// When `name` is no text.
+fn tool_name(params: &RequestParams) -> Result<Cow<'_, str>, RequestError> {
+    params.get("name").and_then(meaning).ok_or_else(|| RequestError::params("`name` must be a text"))
+}
+
+/// The answer of a task tool; `None` when the server has a tool of this name, which wins.
+async fn of_task_tool(
+    context: &RequestContext,
+    name: &str,
+    request: &Request,
+    stream: &ResponseStream,
+    usage: &mut UsageReport<'_>,
+) -> Option<Result<RawResult, RequestError>> {
+    if !task_tools::is_task_tool(context, name).await {
+        return None;
+    }
+    usage.add_local_call(&request.params);
+    resumption::offer_request(&context.state, stream, request);
+    Some(task_tools::call(context, name, &request.params, stream, usage).await)
+}
+
+/// Makes the call, and passes progress on until it is answered.
+async fn first_outcome(
+    context: &RequestContext,
+    mut calling: Pin<&mut impl Future<Output = Result<CallOutcome, EngineError>>>,
+    progress: &mut ProgressSender<'_>,
     stream: &ResponseStream,
 ) -> Result<CallOutcome, RequestError> {
-    let calling = state.engine.agent_call(call);
-    tokio::pin!(calling);
+    let _waiting = context.state.reminders.begin(&context.meter);
     loop {
         tokio::select! {
             biased;
@@ -126,18 +159,15 @@ pub(crate) fn agent_call(
     stream: &ResponseStream,
     listener: Option<CallListener>,
 ) -> Result<AgentCall, RequestError> {
-    let arguments = params.said("arguments").unwrap_or("{}");
-    if !arguments.starts_with('{') {
-        return Err(RequestError::params("`arguments` must be an object"));
-    }
+    let CallParams { whole, arguments } = CallParams::of(params)?;
     Ok(AgentCall {
         agent: context.agent,
-        place: Some(engine::Conversation::new(context.agent, context.server, context.session_name().as_deref())),
+        place: Some(engine::Conversation::new(context.agent, context.server, context.session_name.as_deref())),
         server: target.server,
         tool: Arc::clone(&target.tool),
-        arguments: Payload::new(arguments),
-        agent_params: params.raw().map(|raw| identities::call_to_server(context, raw)),
-        trace: params.meta().get("traceparent").and_then(|said| trace(said.as_str()?)),
+        arguments,
+        agent_params: whole.map(|whole| identities::call_to_server(context, whole)),
+        trace: params.get("_meta").and_then(trace_of),
         continuation: continuation(context, params)?,
         abilities: context.abilities(),
         relay_rounds: context.is_modern(),
@@ -147,6 +177,14 @@ pub(crate) fn agent_call(
         hang_up: if stream.closing_cancels() { HangUp::Cancel } else { HangUp::Keep },
         listener,
     })
+}
+
+/// The trace id in the `_meta` of a call.
+fn trace_of(meta: &str) -> Option<Arc<str>> {
+    const PARENT: &str = "traceparent";
+    // Most calls have none, and are not walked for it. A spelling with escapes names no trace.
+    memchr::memmem::find(meta.as_bytes(), PARENT.as_bytes())?;
+    trace(&text_member(meta, PARENT)?)
 }
 
 /// The trace id of a W3C `traceparent`.
@@ -165,7 +203,7 @@ fn continuation(context: &RequestContext, params: &RequestParams) -> Result<Opti
     }
     let answers = members(responses.unwrap_or("{}"));
     let answers = answers.ok_or_else(|| RequestError::params("`inputResponses` must be an object"))?;
-    let answer = |(key, response): (std::borrow::Cow<'_, str>, &RawValue)| AnswerToSend {
+    let answer = |(key, response): (Cow<'_, str>, &RawValue)| AnswerToSend {
         door: AskDoor::Round { round: 1, key: key.into_owned() },
         action: AnswerAction::Forwarded,
         content: Some(Payload::new(response.get())),

@@ -97,7 +97,7 @@ impl HoldLimit {
 pub(crate) async fn hold(
     context: &RequestContext,
     call: HeldCall,
-    progress: &mut ProgressSender,
+    progress: &mut ProgressSender<'_>,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
@@ -112,11 +112,12 @@ pub(crate) async fn hold(
 async fn until_answered(
     context: &RequestContext,
     call: HeldCall,
-    progress: &mut ProgressSender,
+    progress: &mut ProgressSender<'_>,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
     let state = &context.state;
+    progress.hold();
     let give = async || state.engine.give(call.id).await.map_err(|error| engine_errors::fault(&error));
     let mut watch = state.watch(call.id).await?.ok_or_else(RequestError::unknown_task)?;
     match call.is_wait {

@@ -10,8 +10,8 @@ use crate::gateway::servers::names::TargetTool;
 use crate::gateway::state::GatewayState;
 use crate::server::Request;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::upstream::header_values;
 use crate::upstream::tool_cache::param_headers;
-use crate::upstream::{ANNOTATION, header_values};
 
 /// Whether the headers say what the arguments say.
 ///
@@ -19,9 +19,7 @@ use crate::upstream::{ANNOTATION, header_values};
 /// When one is missing, differs, or mirrors what is not there.
 pub(crate) fn check(state: &GatewayState, target: &TargetTool, request: &Request) -> Result<(), RequestError> {
     let Some(given) = &request.mirrored else { return Ok(()) };
-    let Some(tool) = state.listings.tool(target.server, &target.tool).filter(|tool| tool.contains(ANNOTATION)) else {
-        return Ok(());
-    };
+    let Some(tool) = state.listings.tool_with_param_headers(target.server, &target.tool) else { return Ok(()) };
     let tool: Value = serde_json::from_str(&tool).unwrap_or_default();
     // With broken annotations the server itself refuses the call.
     let Ok(annotated) = param_headers(tool.get("inputSchema").unwrap_or(&Value::Null)) else { return Ok(()) };

@@ -4,8 +4,14 @@
 //! silent, a held call sends a heartbeat every while, because many clients reset their timeout on progress. A client
 //! without a token gets none, and the server never waits for one that does not read: what does not fit the small buffer
 //! is left out.
+//!
+//! A quick call pays for none of this: nothing is allocated before the first notification, and no timer is set before
+//! the call was reminded that it has been waiting (`clients/reminders.rs`).
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use domain::ids::ServerId;
 use domain::policy::plain_text;
@@ -13,17 +19,17 @@ use domain::ports::{CallListener, CallObserver};
 use domain::task::TaskHandle;
 use domain::task::observation::Progress;
 use domain::task::payload::Payload;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::gateway::conversion::raw_json::ObjectWriter;
 use crate::gateway::model_text::waiting;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::identities;
-use crate::server::ResponseStream;
 use crate::server::request_params::members;
+use crate::server::{RequestParams, ResponseStream};
 use crate::wire::raw_json::{member, text_member};
 
 /// Notifications of one call that wait for its client. Judgement: progress replaces itself, so a few are enough.
@@ -38,27 +44,64 @@ struct CallNotification {
     params: Payload,
 }
 
-/// The end of the queue that the engine writes to.
-struct CallNotificationQueue(mpsc::Sender<CallNotification>);
+/// Notifications of one call on their way from the engine to the client.
+#[derive(Default)]
+struct CallNotifications(Mutex<NotificationQueue>);
 
-impl CallObserver for CallNotificationQueue {
+#[derive(Default)]
+struct NotificationQueue {
+    waiting: VecDeque<CallNotification>,
+    /// Who waits for the next one.
+    waker: Option<Waker>,
+}
+
+impl CallNotifications {
+    fn take(&self) -> Option<CallNotification> {
+        self.0.lock().waiting.pop_front()
+    }
+
+    fn poll_next(&self, waker: &Waker) -> Poll<CallNotification> {
+        let mut queue = self.0.lock();
+        if let Some(next) = queue.waiting.pop_front() {
+            return Poll::Ready(next);
+        }
+        if !queue.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            queue.waker = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl CallObserver for CallNotifications {
     fn heard(&self, method: &str, params: Payload) {
         let is_progress = method == "notifications/progress";
-        if is_progress || method == "notifications/message" {
-            // A client that does not read misses a courtesy, nothing that it waits for.
-            drop(self.0.try_send(CallNotification { is_progress, params }));
+        if !is_progress && method != "notifications/message" {
+            return;
+        }
+        let mut queue = self.0.lock();
+        // A client that does not read misses a courtesy, nothing that it waits for.
+        if queue.waiting.len() < QUEUE_MAX {
+            queue.waiting.push_back(CallNotification { is_progress, params });
+        }
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 }
 
 /// Sends notifications of one call to its client.
-pub(crate) struct ProgressSender {
-    context: RequestContext,
+pub(crate) struct ProgressSender<'a> {
+    context: &'a RequestContext,
     server: ServerId,
-    token: Option<Value>,
-    queue: mpsc::Receiver<CallNotification>,
+    /// The params of the call, which may hold a token for progress; `None` where they are not known any more.
+    params: Option<&'a RequestParams>,
+    notifications: Arc<CallNotifications>,
     begun: Instant,
     heartbeat_at: Instant,
+    /// How often the agent's calls had been reminded when the call began; `None` once it keeps a timer of its own.
+    reminders: Option<u64>,
     /// The last value sent as progress: it may only grow.
     sent: f64,
     /// Whether the server sent progress itself.
@@ -69,24 +112,41 @@ pub(crate) struct ProgressSender {
     pending: Option<CallNotification>,
 }
 
-impl ProgressSender {
-    /// A sender, and the listener that the engine tells.
-    pub(crate) fn new(context: &RequestContext, server: ServerId, token: Option<Value>) -> (Self, CallListener) {
-        let (to, queue) = mpsc::channel(QUEUE_MAX);
-        let begun = Instant::now();
-        let sender = Self {
-            context: context.clone(),
+impl<'a> ProgressSender<'a> {
+    /// A sender for a call that began at `begun`, and the listener that the engine tells.
+    pub(crate) fn new(
+        context: &'a RequestContext,
+        server: ServerId,
+        params: Option<&'a RequestParams>,
+        begun: Instant,
+    ) -> Self {
+        Self {
+            context,
             server,
-            token,
-            queue,
+            params,
+            notifications: Arc::default(),
             begun,
             heartbeat_at: begun + context.state.policy.gateway.progress_every,
+            reminders: Some(context.meter.reminders()),
             sent: 0.0,
             has_forwarded: false,
             forwarded: None,
             pending: None,
-        };
-        (sender, CallListener(Arc::new(CallNotificationQueue(to))))
+        }
+    }
+
+    /// The listener that the engine tells.
+    pub(crate) fn listener(&self) -> CallListener {
+        CallListener(Arc::clone(&self.notifications) as Arc<dyn CallObserver>)
+    }
+
+    /// The call is held from now on: heartbeats keep their own time.
+    pub(crate) const fn hold(&mut self) {
+        self.reminders = None;
+    }
+
+    fn token(&self) -> Option<Value> {
+        self.params.and_then(RequestParams::progress_token)
     }
 
     /// The client has been waiting for longer than this sender knows: the next heartbeat is due now.
@@ -97,33 +157,44 @@ impl ProgressSender {
     /// Sends the next notification, or the heartbeat when it is due, and returns. Cancel-safe: what was taken from the
     /// queue and not sent is sent by the next call.
     pub(crate) async fn send_next(&mut self, handle: Option<&TaskHandle>, stream: &ResponseStream) {
-        let due = self.heartbeat_at;
         if self.pending.is_none() {
-            let next = async {
-                match self.queue.recv().await {
-                    Some(notification) => notification,
-                    // The server has no way to say anything about the call any more.
-                    None => std::future::pending().await,
-                }
-            };
-            self.pending = tokio::time::timeout_at(due, next).await.ok();
+            self.pending = self.next_or_due().await;
         }
+        // Boxed: most calls never come here, and every call would carry what it holds.
         match &self.pending {
-            Some(_) => self.send_pending(handle, stream).await,
-            None => self.send_heartbeat(handle, stream).await,
+            Some(_) => Box::pin(self.send_pending(handle, stream)).await,
+            None => Box::pin(self.send_heartbeat(handle, stream)).await,
         }
+    }
+
+    /// The next notification; `None` when the heartbeat is due.
+    async fn next_or_due(&mut self) -> Option<CallNotification> {
+        if let Some(before) = self.reminders {
+            let (notifications, meter) = (&self.notifications, &self.context.meter);
+            let next = poll_fn(|context| match notifications.poll_next(context.waker()) {
+                Poll::Ready(next) => Poll::Ready(Some(next)),
+                Poll::Pending if meter.reminders() != before => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            if let Some(next) = next.await {
+                return Some(next);
+            }
+            self.reminders = None;
+        }
+        let next = poll_fn(|context| self.notifications.poll_next(context.waker()));
+        tokio::time::timeout_at(self.heartbeat_at, next).await.ok()
     }
 
     /// Sends everything in the queue: before an answer, which ends it.
     pub(crate) async fn flush(&mut self, handle: Option<&TaskHandle>, stream: &ResponseStream) {
         loop {
             if self.pending.is_none() {
-                self.pending = self.queue.try_recv().ok();
+                self.pending = self.notifications.take();
             }
             if self.pending.is_none() {
                 return;
             }
-            self.send_pending(handle, stream).await;
+            Box::pin(self.send_pending(handle, stream)).await;
         }
     }
 
@@ -136,11 +207,11 @@ impl ProgressSender {
     ) {
         let progress = handle.progress.as_ref();
         let done = progress.and_then(|progress| progress.done);
-        let (false, Some(token), Some(done)) = (self.has_forwarded, &self.token, done) else { return };
+        let (false, Some(token), Some(done)) = (self.has_forwarded, self.token(), done) else { return };
         if done <= self.sent {
             return;
         }
-        let params = progress_params(token, done, progress.and_then(|progress| progress.total), message);
+        let params = progress_params(&token, done, progress.and_then(|progress| progress.total), message);
         self.sent = done;
         self.send("notifications/progress", &params, stream).await;
     }
@@ -159,11 +230,11 @@ impl ProgressSender {
     /// The pending notification for the agent: with its own token, and without identities of the server.
     fn rewrite_pending(&mut self, handle: Option<&TaskHandle>) -> Option<(&'static str, Box<RawValue>)> {
         let pending = self.pending.as_ref()?;
-        let rewritten = identities::to_agent(&self.context, self.server, handle, &pending.params).ok()?;
+        let rewritten = identities::to_agent(self.context, self.server, handle, &pending.params).ok()?;
         if !pending.is_progress {
             return Some(("notifications/message", rewritten));
         }
-        let token = self.token.as_ref()?;
+        let token = self.token()?;
         self.has_forwarded = true;
         self.forwarded = Some(Progress {
             done: None,
@@ -173,7 +244,7 @@ impl ProgressSender {
         let mut written = ObjectWriter::new();
         for (name, value) in members(rewritten.get())? {
             match &*name {
-                "progressToken" => written.set("progressToken", token),
+                "progressToken" => written.set("progressToken", &token),
                 "progress" => {
                     self.sent = value.get().parse().unwrap_or(self.sent);
                     written.raw("progress", value.get());
@@ -189,7 +260,7 @@ impl ProgressSender {
         /// Below any step that a server counts by.
         const STEP: f64 = 0.001;
         self.heartbeat_at = Instant::now() + self.context.state.policy.gateway.progress_every;
-        let Some(token) = &self.token else { return };
+        let Some(token) = self.token() else { return };
         // A call that was joined has run for longer than this sender; an earlier one may have told its client so.
         let ran = handle.map_or(self.begun.elapsed(), |handle| self.context.state.clock.now().since(handle.created));
         self.sent = if self.has_forwarded || handle.is_some_and(|handle| handle.progress.is_some()) {
@@ -206,7 +277,7 @@ impl ProgressSender {
             (false, _) => waiting::alive(ran),
         };
         let total = progress.and_then(|progress| progress.total).filter(|total| *total >= self.sent);
-        let mut params = progress_params(token, self.sent, None, Some(&message));
+        let mut params = progress_params(&token, self.sent, None, Some(&message));
         if let (Some(params), Some(total)) = (params.as_object_mut(), total) {
             params.insert("total".to_owned(), total.into());
         }

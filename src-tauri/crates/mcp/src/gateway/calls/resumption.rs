@@ -40,6 +40,9 @@ pub(crate) fn offer_call(stream: &ResponseStream, id: HandleId) {
 
 /// Lets the client come back for the answer of a request, unless its params are too long to carry.
 pub(crate) fn offer_request(state: &GatewayState, stream: &ResponseStream, request: &Request) {
+    if !stream.may_resume() {
+        return;
+    }
     let raw = request.params.raw();
     if raw.is_none_or(|raw| raw.get().len() <= state.policy.serving.carried_bytes) {
         offer(stream, || ResumeTarget::Again(request.method.clone(), raw.map(ToOwned::to_owned)));
@@ -83,9 +86,10 @@ pub(crate) async fn call(
     offer_call(stream, id);
     let tool = handle.tool.clone().unwrap_or_else(|| Arc::from(""));
     let target = TargetTool { server: handle.server, tool };
-    let (mut progress, _listener) = ProgressSender::new(context, target.server, None);
+    let now = Instant::now();
+    let mut progress = ProgressSender::new(context, target.server, None, now);
     // Whether the client asked for progress is not known any more: its fixed timeout counts, from the call's beginning.
-    let (program, now) = (WaitingProgram::of(context, &RequestParams::open(None)?, stream), Instant::now());
+    let program = WaitingProgram::of(context, &RequestParams::open(None)?, stream);
     let age = context.state.clock.now().since(handle.created);
     let limit = HoldLimit::of(context, &target, &program, now).joined(now, age);
     hold(context, HeldCall::of(id, limit), &mut progress, stream, usage).await

@@ -25,7 +25,7 @@ use crate::server::{RawResult, Request, RequestParams, ResponseStream};
 /// The server's own, raw, or why it cannot be reached.
 pub(crate) async fn call(
     context: &RequestContext,
-    request: Request,
+    request: &Request,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {

@@ -26,9 +26,14 @@ use crate::gateway::tasks::{lookup, modern_tasks, notes};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{RawResult, RequestParams, ResponseStream};
 
+/// Whether this name is a task tool, unless a server has a tool of that name.
+pub(crate) fn may_be_task_tool(context: &RequestContext, name: &str) -> bool {
+    matches!(name, WAIT | RESULT | LIST | CANCEL) && context.has_task_tools()
+}
+
 /// Whether this name is a task tool for this agent.
 pub(crate) async fn is_task_tool(context: &RequestContext, name: &str) -> bool {
-    if !matches!(name, WAIT | RESULT | LIST | CANCEL) || !context.has_task_tools() {
+    if !may_be_task_tool(context, name) {
         return false;
     }
     // At the endpoint of all servers, theirs have a prefix.
@@ -78,9 +83,10 @@ pub(crate) async fn call(
             let program = WaitingProgram::of(context, params, stream);
             let most = program.wait_limit(&context.state.policy.gateway);
             let wait = number("seconds").map_or(most, |seconds| Duration::from_secs(seconds).min(most));
-            let call = HeldCall::of_wait(handle.id, Instant::now() + wait, number("since"));
-            let (mut progress, _listener) = ProgressSender::new(context, handle.server, params.progress_token());
-            let _timeout_watch = TimeoutWatch::new(context, program, stream);
+            let begun = Instant::now();
+            let call = HeldCall::of_wait(handle.id, begun + wait, number("since"));
+            let mut progress = ProgressSender::new(context, handle.server, Some(params), begun);
+            let _timeout_watch = TimeoutWatch::new(context, params, stream, begun);
             hold(context, call, &mut progress, stream, usage).await
         }
         RESULT => result(context, &handle, &arguments, usage).await,

@@ -4,16 +4,13 @@
 //! Programs name themselves, so this decides about time and nothing else. Where an agent's own program was seen to give up
 //! earlier than its kind, what the engine learned counts. Clients that know tasks are not held at all.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::client::profile::{CallTimeout, ClientProfile, UNKNOWN, of_client};
-use domain::ids::AgentId;
 use domain::policy;
 use tokio::time::Instant;
 
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::state::GatewayState;
 use crate::server::{CancelReason, RequestParams, ResponseStream, SessionTransport};
 
 /// The program that waits for one call.
@@ -81,35 +78,35 @@ impl WaitingProgram {
 
 /// Tells the engine if the program gives the call up. Drop it with the call: if the client is still there then, or left
 /// because it lost its access, nothing is concluded.
-pub(crate) struct TimeoutWatch {
-    state: Arc<GatewayState>,
-    agent: AgentId,
-    stream: ResponseStream,
+pub(crate) struct TimeoutWatch<'a> {
+    context: &'a RequestContext,
+    params: &'a RequestParams,
+    stream: &'a ResponseStream,
     began: Instant,
-    waits_on: bool,
 }
 
-impl TimeoutWatch {
-    pub(crate) fn new(context: &RequestContext, program: WaitingProgram, stream: &ResponseStream) -> Self {
-        Self {
-            state: Arc::clone(&context.state),
-            agent: context.agent,
-            stream: stream.clone(),
-            began: Instant::now(),
-            waits_on: program.waits_on(),
-        }
+impl<'a> TimeoutWatch<'a> {
+    pub(crate) const fn new(
+        context: &'a RequestContext,
+        params: &'a RequestParams,
+        stream: &'a ResponseStream,
+        began: Instant,
+    ) -> Self {
+        Self { context, params, stream, began }
     }
 }
 
-impl Drop for TimeoutWatch {
+impl Drop for TimeoutWatch<'_> {
     fn drop(&mut self) {
         let given_up = self.stream.given_up();
         if given_up.is_none() && !self.stream.is_gone() {
             return;
         }
+        let Self { context, params, stream, began } = self;
         // If progress makes it wait on, it was not the time since the call began that ran out.
-        let is_timeout = given_up == Some(CancelReason::TimedOut) && !self.waits_on;
-        self.state.engine.call_abandoned(self.agent, self.began.elapsed(), is_timeout);
+        let is_timeout =
+            given_up == Some(CancelReason::TimedOut) && !WaitingProgram::of(context, params, stream).waits_on();
+        context.state.engine.call_abandoned(context.agent, began.elapsed(), is_timeout);
     }
 }
 

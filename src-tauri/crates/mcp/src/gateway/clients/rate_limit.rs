@@ -3,21 +3,23 @@
 //! A token bucket for the rate of requests, a number of requests in work, and one of subscriptions. The listener in front
 //! has limits of its own; these hold for every connection, pipes too. They count without knowing what is asked.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use domain::ids::AgentId;
 use domain::policy::Policy;
-use engine::{Engine, Gauge};
+use domain::time::Timestamp;
+use engine::{AgentSession, Engine, Gauge};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use crate::gateway::clients::agent_meter::{AgentMeter, RequestPermit};
 use crate::gateway::model_text::refused;
-use crate::server::Session;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Session, SessionTransport};
 
 /// Every agent that sent a request in this run.
 pub(crate) struct RequestLimits {
@@ -28,46 +30,9 @@ pub(crate) struct RequestLimits {
     subscriptions: usize,
 }
 
-struct AgentMeter {
-    bucket: Mutex<TokenBucket>,
-    work: Arc<Semaphore>,
-    /// Room for open subscriptions.
-    subscriptions: Arc<Semaphore>,
-    revoked: CancellationToken,
-    /// Requests in work and open sessions: the agent is present while there is one.
-    open: AtomicUsize,
-    /// The open sessions, by id.
-    sessions: Mutex<HashMap<String, Weak<Session>>>,
-}
-
-struct TokenBucket {
+pub(super) struct TokenBucket {
     left: f64,
     at: Instant,
-}
-
-/// A request that was admitted, until it is dropped.
-pub(crate) struct RequestPermit {
-    /// Cancelled when the agent loses its access.
-    pub(crate) revoked: CancellationToken,
-    _work: OwnedSemaphorePermit,
-    engine: Engine,
-    agent: AgentId,
-    meter: Arc<AgentMeter>,
-}
-
-impl Drop for RequestPermit {
-    fn drop(&mut self) {
-        self.meter.close_one(&self.engine, self.agent);
-    }
-}
-
-impl AgentMeter {
-    /// One request or session less is open; with the last one the agent is away.
-    fn close_one(&self, engine: &Engine, agent: AgentId) {
-        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            engine.agent_gone(agent);
-        }
-    }
 }
 
 impl RequestLimits {
@@ -86,14 +51,16 @@ impl RequestLimits {
     ///
     /// # Errors
     /// When it comes too often, or too many are in work.
-    pub(crate) fn admit(&self, engine: &Engine, agent: AgentId) -> Result<RequestPermit, RequestError> {
-        let meter = self.meter(agent);
+    pub(crate) fn admit<'a>(
+        &self,
+        engine: &'a Engine,
+        agent: AgentId,
+        meter: &Arc<AgentMeter>,
+    ) -> Result<RequestPermit<'a>, RequestError> {
         meter.bucket.lock().take(self.per_second, self.burst)?;
-        let work = Arc::clone(&meter.work)
-            .try_acquire_owned()
-            .map_err(|_| RequestError::new(RequestErrorKind::TooOften, refused::too_many_requests(self.in_flight)))?;
-        meter.open.fetch_add(1, Ordering::AcqRel);
-        Ok(RequestPermit { revoked: meter.revoked.clone(), _work: work, engine: engine.clone(), agent, meter })
+        let permit = meter.take_place(engine, agent, self.in_flight);
+        let too_many = || RequestError::new(RequestErrorKind::TooOften, refused::too_many_requests(self.in_flight));
+        permit.ok_or_else(too_many)
     }
 
     /// Room for one more subscription of the agent; `None` when it has its share.
@@ -107,7 +74,7 @@ impl RequestLimits {
         let roster = engine.agents();
         for (agent, meter) in &*self.meters.lock() {
             sessions += meter.sessions.lock().len();
-            let in_flight = self.in_flight.saturating_sub(meter.work.available_permits());
+            let in_flight = meter.in_flight();
             if let Some(known) = roster.get(*agent).filter(|_| in_flight > 0) {
                 let scope = format!("agent {}", known.name);
                 rows.push(Gauge::count("requests in work", scope, wide(in_flight), in_work_most));
@@ -140,18 +107,33 @@ impl RequestLimits {
     /// Whether a stream of the agent is open: a request in work, a bridge, or the standing stream of a session.
     pub(crate) fn has_stream(&self, agent: AgentId) -> bool {
         let Some(meter) = self.meters.lock().get(&agent).cloned() else { return false };
-        let has_request = meter.work.available_permits() < self.in_flight;
-        has_request || meter.sessions.lock().values().filter_map(Weak::upgrade).any(|session| session.is_reachable())
+        meter.in_flight() > 0
+            || meter.sessions.lock().values().filter_map(Weak::upgrade).any(|session| session.is_reachable())
     }
 
-    /// Ends the requests of agents without access and returns their sessions, to be ended when their calls are answered.
-    pub(crate) fn remove_revoked(&self, engine: &Engine) -> Vec<Arc<Session>> {
+    /// The open sessions of an agent, as people see them.
+    pub(crate) fn sessions(&self, agent: AgentId, now: Timestamp) -> Vec<AgentSession> {
+        let Some(meter) = self.meters.lock().get(&agent).cloned() else { return Vec::new() };
+        let open: Vec<Arc<Session>> = meter.sessions.lock().values().filter_map(Weak::upgrade).collect();
+        let row = |session: Arc<Session>| AgentSession {
+            door: session.agent_door(),
+            program: session.program().map(|program| format!("{} {}", program.name, program.version).trim().to_owned()),
+            opened: before(now, session.age()),
+            // Pipes do not note their requests.
+            last_request: (session.door() == SessionTransport::Http).then(|| before(now, session.idle())),
+        };
+        open.into_iter().map(row).collect()
+    }
+
+    /// Ends the requests of agents without access, and of those with a new token, and returns their sessions, to be ended
+    /// when their calls are answered.
+    pub(crate) fn remove_ended(&self, engine: &Engine, replaced: &HashSet<AgentId>) -> Vec<Arc<Session>> {
         let roster = engine.agents();
         let mut left = Vec::new();
         self.meters.lock().retain(|agent, meter| {
-            let stays = roster.has_access(*agent);
+            let stays = roster.has_access(*agent) && !replaced.contains(agent);
             if !stays {
-                meter.revoked.cancel();
+                meter.revoke();
                 // Standing streams are no requests; they end with their session.
                 left.extend(meter.sessions.lock().values().filter_map(Weak::upgrade));
             }
@@ -160,20 +142,24 @@ impl RequestLimits {
         left
     }
 
+    /// Wakes the calls that wait for a first reply; false when there are none.
+    pub(super) fn remind(&self) -> bool {
+        self.meters.lock().values().filter(|meter| meter.remind()).count() > 0
+    }
+
+    pub(super) fn has_waiting_calls(&self) -> bool {
+        self.meters.lock().values().any(|meter| meter.has_waiting_call())
+    }
+
+    /// The meter of an agent that has used one in this run and did not lose its access.
+    pub(crate) fn known_meter(&self, agent: AgentId) -> Option<Arc<AgentMeter>> {
+        self.meters.lock().get(&agent).cloned()
+    }
+
     /// Only agents with access come here, so there are never more than the policy's agents.
-    fn meter(&self, agent: AgentId) -> Arc<AgentMeter> {
-        let mut meters = self.meters.lock();
-        let fresh = || {
-            Arc::new(AgentMeter {
-                bucket: Mutex::new(TokenBucket { left: self.burst, at: Instant::now() }),
-                work: Arc::new(Semaphore::new(self.in_flight)),
-                subscriptions: Arc::new(Semaphore::new(self.subscriptions)),
-                revoked: CancellationToken::new(),
-                open: AtomicUsize::new(0),
-                sessions: Mutex::default(),
-            })
-        };
-        Arc::clone(meters.entry(agent).or_insert_with(fresh))
+    pub(crate) fn meter(&self, agent: AgentId) -> Arc<AgentMeter> {
+        let fresh = || Arc::new(AgentMeter::new(TokenBucket::full(self.burst), self.subscriptions));
+        Arc::clone(self.meters.lock().entry(agent).or_insert_with(fresh))
     }
 }
 
@@ -182,12 +168,21 @@ fn subscriptions_of_one_agent(policy: &Policy) -> usize {
     usize::try_from(policy.shares.of_one_agent(most)).unwrap_or(usize::MAX)
 }
 
+/// The time that was so long ago.
+fn before(now: Timestamp, span: Duration) -> Timestamp {
+    now.shifted(i64::try_from(span.as_millis()).unwrap_or(i64::MAX).saturating_neg())
+}
+
 /// A count as the gauges have it.
 pub(crate) fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 impl TokenBucket {
+    pub(super) fn full(burst: f64) -> Self {
+        Self { left: burst, at: Instant::now() }
+    }
+
     fn take(&mut self, per_second: f64, burst: f64) -> Result<(), RequestError> {
         let now = Instant::now();
         self.left = (self.left + now.duration_since(self.at).as_secs_f64() * per_second).min(burst);

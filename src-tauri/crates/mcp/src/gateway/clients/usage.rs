@@ -5,7 +5,6 @@
 //! show their models is decision 0014.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{HandleId, ServerId};
@@ -45,14 +44,16 @@ pub(crate) struct UsageReport<'a> {
     context: &'a RequestContext,
     subject: UsageSubject,
     call: Option<(Payload, UsageSubject)>,
-    passed: Vec<Passed>,
+    /// What is in the answer. Most answers hold one thing.
+    passed: Option<Passed>,
+    more: Vec<Passed>,
     counts_errors: bool,
 }
 
 impl<'a> UsageReport<'a> {
     pub(crate) const fn new(context: &'a RequestContext) -> Self {
         let subject = UsageSubject { server: None, handle: None };
-        Self { context, subject, call: None, passed: Vec::new(), counts_errors: false }
+        Self { context, subject, call: None, passed: None, more: Vec::new(), counts_errors: false }
     }
 
     /// A model reads the error of this request, if it ends with one.
@@ -88,14 +89,17 @@ impl<'a> UsageReport<'a> {
     /// A model called something that is no server's tool: one of the gateway's, or an unknown one.
     pub(crate) fn add_local_call(&mut self, params: &RequestParams) {
         let is_retry = params.said("inputResponses").is_some() || params.said("requestState").is_some();
-        if let Some(raw) = params.raw().filter(|_| !is_retry && self.call.is_none()) {
-            self.call = Some((Payload::new(raw.get()), UsageSubject::default()));
+        if let Some(whole) = params.shared().filter(|_| !is_retry && self.call.is_none()) {
+            self.call = Some((Payload::new(whole), UsageSubject::default()));
         }
     }
 
     /// This is in the answer.
     pub(crate) fn add(&mut self, passed: Passed) {
-        self.passed.push(passed);
+        match &self.passed {
+            None => self.passed = Some(passed),
+            Some(_) => self.more.push(passed),
+        }
     }
 
     /// The end of its task is in the answer, or is the answer.
@@ -159,16 +163,15 @@ impl<'a> UsageReport<'a> {
 
     /// The request is answered. An answer that nobody reads does not count.
     pub(crate) fn finish(mut self, answer: &Result<RawResult, RequestError>, is_gone: bool) {
-        let passed = std::mem::take(&mut self.passed);
         self.report_call();
         if is_gone {
             return;
         }
         match answer {
-            Ok(_) => passed.into_iter().for_each(|passed| self.report(self.subject, passed)),
+            Ok(_) => self.report_passed(),
             Err(fault) if self.counts_errors => {
                 let error = match &fault.raw {
-                    Some(raw) => Payload::new(Arc::clone(raw)),
+                    Some(raw) => Payload::new(&**raw),
                     None => Payload::new(fault.json().to_string()),
                 };
                 self.report(self.subject, Passed::Error(error));
@@ -179,13 +182,16 @@ impl<'a> UsageReport<'a> {
 
     /// What was sent without a request, on a stream.
     pub(crate) fn finish_push(mut self) {
-        for passed in std::mem::take(&mut self.passed) {
-            self.report(self.subject, passed);
-        }
+        self.report_passed();
     }
 
     fn record_poll(&self, handle: Option<HandleId>, view: u64, hint: Duration, pushed: bool) -> PollVerdict {
-        self.context.state.polls.record((self.context.agent, self.context.session_name(), handle), view, hint, pushed)
+        self.context.state.polls.record(
+            (self.context.agent, self.context.session_name.clone(), handle),
+            view,
+            hint,
+            pushed,
+        )
     }
 
     /// A hash of what the agent sees of a task now: status, message, open questions, and the form of the result.
@@ -203,6 +209,12 @@ impl<'a> UsageReport<'a> {
         hash((modern_task::status(&sight), modern_task::message(handle, &sight), keys, form))
     }
 
+    fn report_passed(&mut self) {
+        for passed in self.passed.take().into_iter().chain(std::mem::take(&mut self.more)) {
+            self.report(self.subject, passed);
+        }
+    }
+
     fn report_call(&mut self) {
         if let Some((call, subject)) = self.call.take() {
             self.report(subject, Passed::Call(call));
@@ -211,7 +223,7 @@ impl<'a> UsageReport<'a> {
 
     fn report(&self, subject: UsageSubject, what: Passed) {
         let UsageSubject { server, handle } = subject;
-        let (agent, door, session) = (self.context.agent, self.context.server, self.context.session_name());
+        let (agent, door, session) = (self.context.agent, self.context.server, self.context.session_name.clone());
         self.context.state.engine.saw(AgentTraffic { agent, door, session, server, handle, what });
     }
 }

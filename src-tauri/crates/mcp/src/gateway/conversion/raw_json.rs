@@ -1,7 +1,7 @@
 //! Raw JSON as the gateway writes it: objects member by member, and changes to `_meta`.
 //!
 //! Values of servers and clients go in as they came and are not parsed. Finding and replacing members is
-//! `message::text`.
+//! `wire/raw_json.rs`.
 
 use domain::task::payload::Payload;
 use serde::Serialize;
@@ -77,14 +77,19 @@ pub(crate) fn with_meta(object: &str, name: &str, json: &str) -> String {
 
 /// The object without these members of its `_meta`; a `_meta` that held nothing else goes with them.
 pub(crate) fn without_meta(object: &str, names: &[&str]) -> String {
-    let Some(meta) = member(object, "_meta").and_then(JsonMembers::object) else { return object.to_owned() };
-    let (gone, kept): (Vec<_>, Vec<_>) = meta.partition(|part| names.contains(&&*part.name));
-    if gone.is_empty() {
-        return object.to_owned();
+    let Some(meta) = member(object, "_meta") else { return object.to_owned() };
+    let Some(mut inside) = JsonMembers::object(meta) else { return object.to_owned() };
+    let (mut has_gone, mut has_kept) = (false, false);
+    while let Some(part) = inside.next_part().unwrap_or_default() {
+        let goes = names.contains(&&*part.name);
+        (has_gone, has_kept) = (has_gone || goes, has_kept || !goes);
     }
-    if kept.is_empty() {
-        return with_members(object, &[], &["_meta"]);
+    match (has_gone, has_kept) {
+        (false, _) => object.to_owned(),
+        (true, false) => with_members(object, &[], &["_meta"]),
+        (true, true) => {
+            let meta = with_members(meta, &[], names);
+            with_members(object, &[("_meta", meta.into())], &[])
+        }
     }
-    let meta = with_members(member(object, "_meta").unwrap_or("{}"), &[], names);
-    with_members(object, &[("_meta", meta.into())], &[])
 }

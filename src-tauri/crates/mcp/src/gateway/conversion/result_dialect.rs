@@ -4,13 +4,13 @@
 //! not know into the text for their model. Everything else stays byte for byte.
 
 use domain::task::payload::Payload;
+use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::gateway::conversion::meta::{META_SERVER, META_SUBSCRIPTION, server_info};
 use crate::gateway::conversion::raw_json::{ObjectWriter, serialize, without_meta};
 use crate::gateway::request_context::RequestContext;
-use crate::server::request_params::members;
 use crate::server::rpc_error::RequestError;
 use crate::wire::raw_json::{member, text_member, with_members};
 
@@ -100,9 +100,8 @@ fn with_kind(result: &str) -> Option<String> {
         return None;
     }
     // Only if the word is somewhere in the text is it worth looking for the member.
-    let has_kind = rest.contains(KIND)
-        && members(text).is_some_and(|members| members.iter().any(|(name, _)| name == "resultType"));
-    if has_kind {
+    let has_kind = || member(text, "resultType").is_some();
+    if memmem::find(rest.as_bytes(), KIND.as_bytes()).is_some() && has_kind() {
         return None;
     }
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };

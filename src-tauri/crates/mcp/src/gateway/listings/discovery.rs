@@ -136,5 +136,5 @@ pub(crate) async fn discover(context: &RequestContext) -> Result<Box<RawValue>, 
 
 /// The client said hello, so a conversation may begin. Its program was recorded with the request.
 fn begin_conversation(context: &RequestContext) {
-    context.state.engine.session_began(context.agent, context.server, context.session_name(), None);
+    context.state.engine.session_began(context.agent, context.server, context.session_name.clone(), None);
 }

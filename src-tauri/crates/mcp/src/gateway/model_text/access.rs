@@ -1,4 +1,6 @@
-//! What an agent may reach: its access, its tasks, tools and servers by name.
+//! What an agent may reach: its access and its token, its tasks, tools and servers by name.
+//!
+//! Only sentences for models; who has access is decided in `engine::access`. Refused calls are `refused.rs`.
 
 use domain::ids::AgentId;
 use domain::time::Timestamp;
@@ -24,6 +26,19 @@ pub fn revoked(at: Option<Timestamp>, reason: Option<&str>) -> String {
 pub fn of_revoked(engine: &Engine, agent: AgentId) -> String {
     let at = engine.agents().get(agent).and_then(|agent| agent.revoked);
     revoked(at, engine.revocation_reason(agent).as_deref())
+}
+
+/// The agent was given a new token while something was open that was opened with the one before.
+#[must_use]
+pub fn token_replaced() -> &'static str {
+    "A person gave this agent a new token in Taskwarden, so connections with the old one have ended. What this agent had \
+     open goes on and stays its own. No tool can be called until the new token stands in the settings of this program and \
+     it was restarted: end your turn and tell the user."
+}
+
+/// Why what was open of this agent has ended: its access, or its token.
+pub(in crate::gateway) fn of_ended(engine: &Engine, agent: AgentId) -> String {
+    if engine.agents().has_access(agent) { token_replaced().to_owned() } else { of_revoked(engine, agent) }
 }
 
 /// A handle that names no task of this agent.

@@ -90,6 +90,8 @@ pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
                 at(wish.at)
             )
         }
+        // A standing answer answers; it cancels nothing.
+        Decider::Rule(_) => a_person("cancelled this call", &at(wish.at), wish.reason.as_deref()),
         Decider::Agent(_) => format!("You asked {} for this call to be cancelled. {work}", at(wish.at)),
     }
 }

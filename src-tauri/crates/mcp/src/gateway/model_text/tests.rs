@@ -68,6 +68,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("access revoked", access::revoked(Some(AT), Some("the project is over"))),
         ("access revoked without a reason", access::revoked(Some(AT), None)),
         ("no access", access::revoked(None, None)),
+        ("token replaced", access::token_replaced().to_owned()),
         ("unknown task", access::unknown_task().to_owned()),
         ("unknown tool", access::unknown_tool("ci__biuld")),
         ("unknown prompt", access::unknown_prompt("greet")),

@@ -3,6 +3,7 @@
 //! Which places of a message hold one is `rewrite.rs`; here is what each becomes. Everything else stays byte for byte.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use domain::ids::{HandleId, ServerId};
 use domain::task::TaskHandle;
@@ -17,7 +18,7 @@ use crate::gateway::servers::connection::GatewayConnection;
 use crate::gateway::servers::targets;
 use crate::server::Request;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
-use crate::wire::rewrite::{Identity, RewrittenPart, json_text, meaning, rewrite, rewrite_raw};
+use crate::wire::rewrite::{IdExchange, IdProbe, Identity, RewrittenPart, json_text, meaning, rewrite, rewrite_raw};
 
 /// Stands for a task that is not the agent's.
 const UNKNOWN: &str = "unknown";
@@ -38,8 +39,29 @@ pub(crate) fn to_server(context: &RequestContext, request: &Request, named: Opti
     Some(rewrite_raw(RewrittenPart::Params(&request.method), raw, &exchange))
 }
 
-/// The params of a call for the server, but for the tool's name, which the engine sets.
-pub(crate) fn call_to_server(context: &RequestContext, params: &RawValue) -> Payload {
+/// Finds what [`call_to_server`] exchanges.
+static TO_SERVER: LazyLock<IdProbe> = LazyLock::new(|| IdProbe::of(&[Identity::Task, Identity::Related]));
+/// Finds what [`for_agent`] exchanges at the endpoint of one server in a message about no task.
+static TO_AGENT: LazyLock<IdProbe> =
+    LazyLock::new(|| IdProbe::of(&[Identity::Related, Identity::Subscription, Identity::Server]));
+/// As above, at the endpoint of all servers.
+static TO_AGENT_OF_ALL: LazyLock<IdProbe> = LazyLock::new(|| {
+    let kinds = [Identity::Related, Identity::Subscription, Identity::Server, Identity::Uri, Identity::UriTemplate];
+    IdProbe::of(&kinds)
+});
+
+/// The params of a call for the server, but for the tool's name, which the engine sets. Where nothing changes, nothing
+/// is copied.
+pub(crate) fn call_to_server(context: &RequestContext, params: Payload) -> Payload {
+    let params = if TO_SERVER.may_find(params.as_str()) { with_servers_tasks(context, params) } else { params };
+    match context.session().and_then(|session| context.state.sessions.level(session)) {
+        // A modern server gets the level with each request; for an older one it is taken out again.
+        Some(level) => Payload::new(with_meta(params.as_str(), META_LEVEL, &json_text(&level))),
+        None => params,
+    }
+}
+
+fn with_servers_tasks(context: &RequestContext, params: Payload) -> Payload {
     let exchange = |identity: Identity, said: &str| match identity {
         Identity::Task | Identity::Related => task_to_server(context, said),
         Identity::Progress
@@ -52,12 +74,16 @@ pub(crate) fn call_to_server(context: &RequestContext, params: &RawValue) -> Pay
         | Identity::UriTemplate
         | Identity::Server => None,
     };
-    let changed = rewrite(RewrittenPart::Params("tools/call"), params.get(), &exchange);
-    match context.session().and_then(|session| context.state.sessions.level(session)) {
-        // A modern server gets the level with each request; for an older one it is taken out again.
-        Some(level) => Payload::new(with_meta(&changed, META_LEVEL, &json_text(&level))),
-        None => Payload::new(&*changed),
-    }
+    rewritten(RewrittenPart::Params("tools/call"), params, &exchange)
+}
+
+/// The text with its identities exchanged; the same bytes where none is.
+fn rewritten(part: RewrittenPart<'_>, text: Payload, exchange: &dyn IdExchange) -> Payload {
+    let changed = match rewrite(part, text.as_str(), exchange) {
+        Cow::Borrowed(same) if same.len() == text.as_str().len() => None,
+        changed => Some(changed.into_owned()),
+    };
+    changed.map_or(text, Payload::new)
 }
 
 /// The server's id of a task of this agent.
@@ -123,10 +149,11 @@ pub(crate) fn to_agent_text(
     handle: Option<&TaskHandle>,
     text: Payload,
 ) -> Payload {
-    match rewrite(RewrittenPart::Result("tools/call"), text.as_str(), &for_agent(context, server, handle)) {
-        Cow::Borrowed(_) => text.clone(),
-        Cow::Owned(changed) => Payload::new(changed),
+    let probe = if context.server.is_some() { &TO_AGENT } else { &TO_AGENT_OF_ALL };
+    if handle.is_none() && !probe.may_find(text.as_str()) {
+        return text;
     }
+    rewritten(RewrittenPart::Result("tools/call"), text, &for_agent(context, server, handle))
 }
 
 /// The params with the log level that a session asked for, for servers that want it with each request.

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::ids::{AgentId, ConnectionId, ServerId};
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::GatewayConnection;
 use crate::gateway::servers::names::NamedServer;
-use crate::upstream::{Broadcast, BroadcastReceiver, SubscriptionFilter, SubscriptionLease};
+use crate::upstream::{ANNOTATION, Broadcast, BroadcastReceiver, SubscriptionFilter, SubscriptionLease};
 use crate::wire::raw_json::{JsonMembers, member, text_member};
 
 /// One list of one server, as it came.
@@ -61,6 +62,8 @@ pub(crate) struct ListingCache {
     connections: Mutex<HashMap<(ServerId, Option<AgentId>), ConnectionListings>>,
     /// The newest definitions of tools, by name.
     tools: Mutex<HashMap<ServerId, HashMap<String, Arc<str>>>>,
+    /// Whether any tool of any server mirrors parameters into headers, in this run.
+    has_param_headers: AtomicBool,
     uris: Mutex<HashMap<ServerId, BTreeSet<String>>>,
     templates: Mutex<HashMap<ServerId, BTreeSet<String>>>,
 }
@@ -165,6 +168,9 @@ impl ListingCache {
                     .entries(kind)
                     .filter_map(|tool| Some((text_member(tool, "name")?.into_owned(), Arc::from(tool))));
                 self.tools.lock().insert(server, tools.collect());
+                if listing.pages.iter().any(|page| page.get().contains(ANNOTATION)) {
+                    self.has_param_headers.store(true, Ordering::Release);
+                }
             }
             ListKind::Resources => drop(self.uris.lock().insert(server, identities())),
             ListKind::Templates => drop(self.templates.lock().insert(server, identities())),
@@ -183,10 +189,20 @@ impl ListingCache {
             if known.len() >= most {
                 return;
             }
+            if tool.contains(ANNOTATION) {
+                self.has_param_headers.store(true, Ordering::Release);
+            }
             if let Some(name) = text_member(tool, "name") {
                 known.insert(name.into_owned(), Arc::from(tool));
             }
         }
+    }
+
+    /// The definition of a tool that mirrors parameters into headers, as it was listed last. Few servers have such
+    /// tools: where none does, nothing is looked up.
+    pub(crate) fn tool_with_param_headers(&self, server: ServerId, name: &str) -> Option<Arc<str>> {
+        let may_be = self.has_param_headers.load(Ordering::Acquire);
+        may_be.then(|| self.tool(server, name)).flatten().filter(|tool| tool.contains(ANNOTATION))
     }
 
     /// The definition of a tool as it was listed last.

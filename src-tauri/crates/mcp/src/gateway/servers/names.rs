@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use domain::ids::ServerId;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 /// Between the server's part of a name and the rest.
@@ -51,6 +52,28 @@ pub(crate) fn name_servers(mut servers: Vec<(ServerId, Arc<str>)>) -> Vec<NamedS
         named.push(NamedServer { id, name, slug });
     }
     named
+}
+
+/// The servers with their parts of names, worked out again only when a server came, went or got another name.
+#[derive(Default)]
+pub(crate) struct ServerNames(Mutex<NamedRoster>);
+
+#[derive(Default)]
+struct NamedRoster {
+    servers: Vec<(ServerId, Arc<str>)>,
+    named: Arc<Vec<NamedServer>>,
+}
+
+impl ServerNames {
+    /// The parts of names that these servers have.
+    pub(crate) fn of(&self, servers: Vec<(ServerId, Arc<str>)>) -> Arc<Vec<NamedServer>> {
+        let mut known = self.0.lock();
+        if known.servers != servers {
+            known.named = Arc::new(name_servers(servers.clone()));
+            known.servers = servers;
+        }
+        Arc::clone(&known.named)
+    }
 }
 
 fn slug(name: &str) -> String {
@@ -169,6 +192,14 @@ mod tests {
         assert_eq!(slug("...").as_deref(), Some("server"), "a name without letters");
         let order: Vec<_> = named.iter().map(|server| &*server.name).collect();
         assert!(order.is_sorted(), "by name: {order:?}");
+    }
+
+    #[test]
+    fn names_follow_the_servers_at_once() {
+        let (names, id) = (ServerNames::default(), ServerId::from_random(7));
+        assert_eq!(names.of(vec![(id, Arc::from("one"))])[0].slug, "one");
+        assert_eq!(names.of(vec![(id, Arc::from("two"))])[0].slug, "two", "it got another name");
+        assert!(names.of(Vec::new()).is_empty(), "it is gone");
     }
 
     #[test]

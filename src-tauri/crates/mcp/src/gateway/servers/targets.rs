@@ -15,7 +15,7 @@ use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::{capability_of, connect, connect_in_time};
 use crate::gateway::servers::listing_cache::may_expand_to;
-use crate::gateway::servers::names::{TargetTool, name_servers};
+use crate::gateway::servers::names::{NamedServer, TargetTool};
 use crate::gateway::servers::{listing, names};
 use crate::gateway::state::GatewayState;
 use crate::server::rpc_error::RequestError;
@@ -25,10 +25,15 @@ use crate::server::rpc_error::RequestError;
 /// # Errors
 /// When there is none of this name.
 pub(crate) async fn tool(context: &RequestContext, name: &str) -> Result<TargetTool, RequestError> {
-    let (server, tool) = by_name(context, ListKind::Tools, name)
-        .await
-        .ok_or_else(|| RequestError::params(access::unknown_tool(name)))?;
-    Ok(TargetTool { server, tool: Arc::from(tool) })
+    let unknown = || RequestError::params(access::unknown_tool(name));
+    match by_name(context, name) {
+        ByName::Named(server, tool) => Ok(TargetTool { server, tool: context.meter.tool(tool) }),
+        ByName::Shortened(server) => {
+            let (server, tool) = Box::pin(by_listing(context, ListKind::Tools, &server, name)).await;
+            Ok(TargetTool { server, tool: Arc::from(tool) })
+        }
+        ByName::Unknown => Err(unknown()),
+    }
 }
 
 /// Finds the prompt that an agent names: its server, and its name there.
@@ -36,24 +41,42 @@ pub(crate) async fn tool(context: &RequestContext, name: &str) -> Result<TargetT
 /// # Errors
 /// When there is none of this name.
 pub(crate) async fn prompt(context: &RequestContext, name: &str) -> Result<(ServerId, String), RequestError> {
-    let found = by_name(context, ListKind::Prompts, name).await;
-    found.ok_or_else(|| RequestError::params(access::unknown_prompt(name)))
+    match by_name(context, name) {
+        ByName::Named(server, prompt) => Ok((server, prompt.to_owned())),
+        ByName::Shortened(server) => Ok(by_listing(context, ListKind::Prompts, &server, name).await),
+        ByName::Unknown => Err(RequestError::params(access::unknown_prompt(name))),
+    }
 }
 
-async fn by_name(context: &RequestContext, kind: ListKind, name: &str) -> Option<(ServerId, String)> {
+/// What a name says by itself.
+enum ByName<'n> {
+    /// The server, and the name there.
+    Named(ServerId, &'n str),
+    /// A server's name that may have been shortened.
+    Shortened(NamedServer),
+    Unknown,
+}
+
+fn by_name<'n>(context: &RequestContext, name: &'n str) -> ByName<'n> {
     if let Some(server) = context.server {
-        return Some((server, name.to_owned()));
+        return ByName::Named(server, name);
     }
-    let servers = name_servers(context.state.engine.servers());
-    let (slug, rest) = names::split(name)?;
-    let server = servers.into_iter().find(|server| server.slug == slug)?;
-    if !names::may_be_shortened(name) {
-        return Some((server.id, rest.to_owned()));
+    let Some((slug, rest)) = names::split(name) else { return ByName::Unknown };
+    let servers = context.state.named_servers();
+    match servers.iter().find(|server| server.slug == slug) {
+        Some(server) if names::may_be_shortened(name) => ByName::Shortened(server.clone()),
+        Some(server) => ByName::Named(server.id, rest),
+        None => ByName::Unknown,
     }
-    // Only the server's listing has the whole name. If the server is away, the rest goes to it as it is.
+}
+
+/// The whole of a shortened name, which only the server's listing has. If the server is away, the rest goes to it as it
+/// is.
+async fn by_listing(context: &RequestContext, kind: ListKind, server: &NamedServer, name: &str) -> (ServerId, String) {
     let whole = listed_names(context, server.id, kind).await.unwrap_or_default();
     let whole = whole.into_iter().find(|whole| names::prefixed(&server.slug, whole) == name);
-    Some((server.id, whole.unwrap_or_else(|| rest.to_owned())))
+    let rest = || names::split(name).map_or_else(String::new, |(_, rest)| rest.to_owned());
+    (server.id, whole.unwrap_or_else(rest))
 }
 
 async fn listed_names(context: &RequestContext, server: ServerId, kind: ListKind) -> Option<Vec<String>> {
@@ -71,7 +94,7 @@ pub(crate) async fn resource(context: &RequestContext, uri: &str) -> Result<(Ser
         // No server has it, and none is told of it.
         return Err(unknown_resource());
     }
-    let servers = name_servers(context.state.engine.servers());
+    let servers = context.state.named_servers();
     if let Some((slug, plain)) = names::unwrap_uri(uri) {
         let server = servers.iter().find(|server| server.slug == slug);
         return server.map(|server| (server.id, plain)).ok_or_else(unknown_resource);
@@ -115,7 +138,8 @@ pub(crate) fn uri_for_agent(state: &GatewayState, server: ServerId, uri: &str) -
     if state.listings.only_server_with(uri) == Some(server) {
         return None;
     }
-    let server = name_servers(state.engine.servers()).into_iter().find(|named| named.id == server)?;
+    let servers = state.named_servers();
+    let server = servers.iter().find(|named| named.id == server)?;
     Some(names::wrap_uri(&server.slug, uri))
 }
 

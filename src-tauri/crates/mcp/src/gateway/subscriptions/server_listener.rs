@@ -91,14 +91,19 @@ pub(crate) const fn all_lists() -> SubscriptionFilter {
 
 /// Waits until the set of servers differs from `known`; returns the new ones.
 pub(crate) async fn servers_changed(state: &GatewayState, known: &mut BTreeSet<ServerId>) -> Vec<ServerId> {
+    let mut changes = state.engine.servers_watch();
     loop {
-        tokio::time::sleep(state.policy.sweep_every).await;
         let now = BTreeSet::from_iter(state.server_ids());
         if now != *known {
             let new = now.difference(known).copied().collect();
             *known = now;
             return new;
         }
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        // Several that are added together are announced together.
+        tokio::time::sleep(state.policy.sweep_every).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls: what goes back as it came, what becomes a task, and what a client's leaving means.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use domain::ports::CallReply;
@@ -8,9 +9,12 @@ use domain::task::payload::Payload;
 use domain::task::status::{RpcError, ServerView};
 use serde_json::json;
 use testkit::scripted::{EngineAction, PollReply};
+use tokio::time::Instant;
 
 use super::setup::{GatewaySetup, task_id};
+use crate::gateway::calls::progress::ProgressSender;
 use crate::server::CancelReason;
+use crate::server::response_stream::{CancelReasonCell, ResponseStream, StreamWriter};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,39 @@ async fn a_quick_result_goes_back_byte_for_byte_and_leaves_no_row() {
     let outcome = setup.modern(1).call("quick").await;
     assert_eq!(outcome.raw(), result, "order of members and spelling of numbers survive (60, 61)");
     assert!(setup.rows(1).await.is_empty(), "a quick call is in no list");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_call_carries_nothing_of_what_slow_ones_need() {
+    /// What the future of one call may take. It is allocated for each of them.
+    const BYTES_MAX: usize = 5_120;
+    let setup = GatewaySetup::new().await;
+    let bytes = setup.modern(1).bytes_of_request();
+    assert!(bytes <= BYTES_MAX, "{bytes} bytes for each call");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_without_a_task_gets_its_heartbeat_in_time() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    // As the engine leaves a call while the connection to its server opens: nothing wakes it.
+    let (context, params) = agent.context_of_call(&json!({"name": "any", "_meta": {"progressToken": "p"}}));
+    let (outlet, mut frames) = StreamWriter::open();
+    let stream = ResponseStream::new(outlet, None, CancelReasonCell::default(), true);
+    for _ in 0..2 {
+        let begun = Instant::now();
+        let waiting = context.state.reminders.begin(&context.meter);
+        let mut progress = ProgressSender::new(&context, setup.server, Some(&params), begun);
+        let sending = pin!(progress.send_next(None, &stream));
+        let sent = tokio::time::timeout(60 * SECOND, context.meter.while_it_has_access(sending)).await;
+        assert_eq!(sent.expect("it is sent"), Some(()), "the agent has access");
+        assert_eq!(begun.elapsed().as_secs(), 10, "when the program expects it");
+        let said = frames.recv().await.expect("something was said").bytes;
+        assert!(String::from_utf8_lossy(&said).contains("\"progressToken\":\"p\""), "under its own token");
+        // No call waits for a while: the next one is reminded all the same.
+        drop(waiting);
+        tokio::time::sleep(60 * SECOND).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

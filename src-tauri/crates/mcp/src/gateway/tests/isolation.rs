@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::agent::TokenDigest;
 use domain::ports::CallReply;
 use domain::task::payload::Payload;
 use serde_json::json;
@@ -62,6 +63,56 @@ async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
         Ok(CallReply::Result { payload: Payload::new("{}"), is_error: false }),
     );
     assert!(setup.modern(2).call("quick").await.answer.is_ok(), "others go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_first_reply_ends_with_its_agents_access() {
+    let setup = GatewaySetup::new().await;
+    let reply = CallReply::Result { payload: Payload::new(r#"{"content":[]}"#), is_error: false };
+    setup.scripted.reply("quick", SECOND / 25, Ok(reply));
+    let agent = setup.plain(1);
+    let called = agent.listen("tools/call", json!({"name": "quick", "arguments": {}}));
+    tokio::time::sleep(SECOND / 200).await;
+    let begun = tokio::time::Instant::now();
+    // The revocation itself waits for the server, which is asked to cancel.
+    let revoking = setup.engine.revoke_agent(agent.agent, person("ada"), Some("out".to_owned()));
+    let answered = async {
+        setup.until("its call ended", |_| called.ended.lock().is_some()).await;
+        begun.elapsed()
+    };
+    let (revoked, after) = tokio::join!(revoking, answered);
+    revoked.expect("the agent is out");
+    assert!(after < SECOND / 40, "before the reply of its server: {after:?}");
+    let ended = called.ended.lock().take().expect("it ended").expect("a model reads results");
+    assert!(ended.text().contains("out"), "in the words of the person: {}", ended.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_token_ends_what_was_opened_with_the_old_one_and_no_task() {
+    let setup = GatewaySetup::new().await;
+    let reply = CallReply::Result { payload: Payload::new(r#"{"content":[]}"#), is_error: false };
+    setup.scripted.reply("quick", SECOND, Ok(reply));
+    let (agent, session) = (setup.plain(1), setup.legacy(1, "2025-11-25", &json!({})));
+    drop(session.ask("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}})).await);
+    let (outlet, mut standing) = StreamWriter::open();
+    session.session().stand(outlet);
+    let called = agent.listen("tools/call", json!({"name": "quick", "arguments": {}}));
+    tokio::time::sleep(SECOND / 200).await;
+    let token = TokenDigest::of("twa_new");
+    setup.engine.replace_agent_token(agent.agent, token, person("ada")).await.expect("it has a new token");
+    setup.until("its call ended", |_| called.ended.lock().is_some()).await;
+    let ended = called.ended.lock().take().expect("it ended").expect("a model reads results");
+    assert!(ended.text().contains("new token"), "in words for its model: {}", ended.text());
+    let closed = tokio::time::timeout(60 * SECOND, async { while standing.recv().await.is_some() {} }).await;
+    assert!(closed.is_ok(), "its session is over");
+    assert!(
+        setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty(),
+        "nothing at the server was cancelled"
+    );
+    let reply = CallReply::Result { payload: Payload::new(r#"{"content":[]}"#), is_error: false };
+    setup.scripted.reply("again", SECOND, Ok(reply));
+    let again = setup.modern(1).ask("tools/call", json!({"name": "again", "arguments": {}})).await;
+    assert!(again.answer.is_ok(), "with the new token it goes on");
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,7 @@ use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 use testkit::token_counter::ByteTokenCounter;
 
+use crate::gateway::request_context::RequestContext;
 use crate::gateway::{Gateway, GatewayParts};
 use crate::server::request_params::RequestParams;
 use crate::server::response_stream::{CancelReason, CancelReasonCell, ResponseStream, StreamMessage, StreamWriter};
@@ -366,16 +367,35 @@ impl AgentClient {
             Client::Modern(_) => (None, true),
             Client::Legacy(session) => (Some(Arc::clone(session)), false),
         };
+        let request = self.request(method, params)?;
+        let seat = ResponseStream::new(outlet, session, given_up, closing_cancels);
+        self.gateway.request(self.client.clone(), request, seat).await
+    }
+
+    fn request(&self, method: &str, params: &str) -> Result<Request, RequestError> {
         let params = RawValue::from_string(params.to_owned()).expect("params are JSON");
-        let request = Request {
+        Ok(Request {
             id: Id::from(1),
             method: method.to_owned(),
             params: RequestParams::open(Some(params))?,
             principal: Some(Principal { agent: self.agent, server: self.door }),
             mirrored: None,
-        };
-        let seat = ResponseStream::new(outlet, session, given_up, closing_cancels);
-        self.gateway.request(self.client.clone(), request, seat).await
+        })
+    }
+
+    /// What the parts of the gateway get of a call with these params.
+    pub(crate) fn context_of_call(&self, params: &Value) -> (RequestContext, RequestParams) {
+        let request = self.request("tools/call", &params.to_string()).expect("an object");
+        let context = self.gateway.state.context(self.client.clone(), &request);
+        (context.expect("the agent has access"), request.params)
+    }
+
+    /// Bytes that a request of the gateway takes while it is answered, without what it boxes on slow ways.
+    pub(crate) fn bytes_of_request(&self) -> usize {
+        let (outlet, _frames) = StreamWriter::open();
+        let request = self.request("tools/call", "{}").expect("an object");
+        let stream = ResponseStream::new(outlet, None, CancelReasonCell::default(), true);
+        size_of_val(&self.gateway.answer(self.client.clone(), request, None, stream))
     }
 
     /// Calls a tool.
@@ -434,6 +454,7 @@ pub(crate) fn agent(n: u128) -> Agent {
         created: Timestamp::EPOCH,
         revoked: None,
         token: TokenDigest::of(&format!("twa_{n}")),
+        token_made: Timestamp::EPOCH,
         seen: None,
         client: None,
         learned_timeout: None,

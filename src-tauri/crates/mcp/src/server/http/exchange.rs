@@ -1,40 +1,37 @@
-//! One request over HTTP: its work in the background, its answer as JSON or as an event stream.
+//! One request over HTTP: worked on by the task of its connection, answered as JSON or as an event stream.
 //!
 //! An answer that comes first is plain JSON with its status. A message before it, or a long wait, makes the response an
-//! event stream. Closing the stream of a modern request drops its work; 2025 clients cancel by notification, and may
-//! come back for the answer (`event_id.rs`).
+//! event stream (`event_stream.rs`), and the work goes on as a task of the supervisor (`inline_request.rs`). Closing the
+//! stream of a modern request drops its work; 2025 clients cancel by notification, and may come back for the answer
+//! (`event_id.rs`).
 
-use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use futures::{FutureExt, stream};
-use tokio::sync::OwnedSemaphorePermit;
+use axum::http::{Response, StatusCode};
+use engine::runtime::supervisor::Supervisor;
+use futures::FutureExt;
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::super::service::{Client, Request, ResumeRequest};
 use super::super::session::Session;
-use super::event_id::{END, EventIds};
-use super::{Endpoint, ready};
-use crate::server::in_flight::InFlightRequest;
-use crate::server::in_flight::{CancelReason, CancelReasonCell};
-use crate::server::response_stream::{ResponseStream, ResumePoint};
+use super::Endpoint;
+use super::client_connection::ClientConnection;
+use super::event_id::EventIds;
+use super::event_stream::{RequestEvents, request_stream};
+use super::inline_request::{Finished, HeldPlaces, InlineRequest, TASK, WorkEnds};
+use super::reply_body::{ReplyBody, plain, refusal};
+use crate::server::in_flight::CancelReasonCell;
+use crate::server::response_stream::{RequestWriter, ResponseStream, ResumePoint};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::signing::SigningKey;
-use crate::server::stream_writer::{StreamMessage, StreamWriter, WeakStreamWriter};
+use crate::server::stream_writer::{LazyStream, StreamMessage, StreamWriter};
 use crate::wire::message::Id;
-
-/// When the work of a request ends besides its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorkEnds {
-    /// The client closes the response stream (modern).
-    WithStream,
-    /// Only by cancelling (older eras).
-    Never,
-}
 
 /// What the service is asked.
 pub(crate) enum ServiceCall {
@@ -53,21 +50,33 @@ impl ServiceCall {
     }
 }
 
-/// How the response stream and the work on the request know of each other.
-#[derive(Default)]
-pub(crate) struct StreamLinks {
-    /// Cancelled when a modern client closes the stream.
-    closed: Option<CancellationToken>,
+/// What the work on a request writes to, and where it says how far it is.
+struct WorkLinks {
+    writer: RequestWriter,
+    /// How a modern client gave the request up.
+    given_up: CancelReasonCell,
     /// Where the answer can be had again.
     point: Option<ResumePoint>,
 }
 
+/// How the wait of a connection for the work on its request ended.
+enum Turn {
+    /// The work is over; without an answer it was given up.
+    Over(Option<Finished>),
+    /// The response is an event stream from now on, and begins with this message if there is one.
+    Streams(Option<StreamMessage>),
+}
+
 impl Endpoint {
     /// Answers a request of a client that is known.
-    pub(crate) async fn exchange(self: Arc<Self>, client: Client, request: Request, ends: WorkEnds) -> Response<Body> {
-        let (writer, mut frames) = StreamWriter::open();
-        let watch = CancellationToken::new();
-        let guard = (ends == WorkEnds::WithStream).then(|| watch.clone().drop_guard());
+    pub(crate) async fn exchange(
+        self: Arc<Self>,
+        client: Client,
+        request: Request,
+        ends: WorkEnds,
+        connection: Arc<ClientConnection>,
+    ) -> Response<ReplyBody> {
+        let (stream, given_up) = (LazyStream::default(), CancelReasonCell::default());
         let (id, principal) = (request.id.clone(), request.principal);
         let (mut ids, point) = match (&client, &self.parts.key) {
             (Client::Legacy(session), Some(key)) => {
@@ -76,39 +85,103 @@ impl Endpoint {
             }
             (Client::Legacy(_), None) | (Client::Modern(_), _) => (None, None),
         };
-        self.start(client, ServiceCall::New(request), writer, StreamLinks { closed: Some(watch), point });
-        let first = tokio::select! {
-            biased;
-            first = frames.recv() => first,
-            () = self.becomes_stream(ids.as_mut()) => return self.stream(None, frames, guard, ids),
+        let scope = self.scope(&client);
+        // Only a session ends while the core runs on.
+        let session_end = (ends == WorkEnds::Never).then(|| scope.stopping());
+        let links = WorkLinks { writer: stream.clone().into(), given_up: given_up.clone(), point };
+        let work = Box::pin(Arc::clone(&self).work(client, ServiceCall::New(request), links));
+        let mut inline = InlineRequest::new(work, stream.clone(), given_up, scope, ends);
+        let mut unread: Option<mpsc::Receiver<StreamMessage>> = None;
+        let mut timer = connection.take_timer();
+        let begun = Instant::now();
+        let lasts_at = begun + self.keep_alive().min(self.parts.policy.serving.stream_after);
+        let turn = {
+            let mut has_lasted = false;
+            let mut lasting = pin!(self.becomes_stream(begun, ids.as_mut()));
+            let mut session_ended = pin!(session_end.as_ref().map(CancellationToken::cancelled));
+            poll_fn(|cx| {
+                let over = inline.poll_finished(cx);
+                if unread.is_none()
+                    && let Poll::Ready(opened) = stream.poll_unread(cx)
+                {
+                    unread = Some(opened);
+                }
+                // What the work said goes before its answer, whichever is seen first. With the answer there it is read
+                // outside of tokio's budget, which could hide it.
+                let said = unread.as_mut().and_then(|said| {
+                    if over.is_ready() {
+                        return said.try_recv().ok();
+                    }
+                    match said.poll_recv(cx) {
+                        Poll::Ready(first) => first,
+                        Poll::Pending => None,
+                    }
+                });
+                if let Some(first) = said {
+                    if let Poll::Ready(Some(finished)) = over {
+                        inline.put_back(finished);
+                    }
+                    return Poll::Ready(Turn::Streams(Some(first)));
+                }
+                if let Poll::Ready(finished) = over {
+                    return Poll::Ready(Turn::Over(finished));
+                }
+                if session_ended.as_mut().as_pin_mut().is_some_and(|ended| ended.poll(cx).is_ready()) {
+                    inline.end();
+                    return Poll::Ready(Turn::Over(None));
+                }
+                has_lasted = has_lasted || timer.is_past(lasts_at, cx);
+                if !has_lasted {
+                    return Poll::Pending;
+                }
+                lasting.as_mut().poll(cx).map(|streams| {
+                    if streams {
+                        return Turn::Streams(None);
+                    }
+                    inline.end();
+                    Turn::Over(None)
+                })
+            })
+            .await
         };
-        match first {
-            Some(StreamMessage { bytes, last: Some(status) }) => ready(bytes, status),
-            Some(frame) => self.stream(Some(frame), frames, guard, ids),
-            None => match principal.and_then(|principal| self.service.expelled(principal).now_or_never()) {
-                // It came as its agent's access went, and its session with it.
-                Some(fault) => refusal(super::status_of(&fault), Some(&id), &fault),
-                // The work was cancelled, or the face ends: there is no answer to give.
-                None => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
+        connection.keep_timer(timer);
+        match turn {
+            Turn::Over(finished) => match finished.and_then(Finished::reply) {
+                Some(response) => response,
+                None => match principal.and_then(|principal| self.service.expelled(principal).now_or_never()) {
+                    // It came as its agent's access went, and its session with it.
+                    Some(fault) => refusal(super::status_of(&fault), Some(&id), &fault),
+                    // The work was cancelled, or the face ends: there is no answer to give.
+                    None => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
+                },
             },
+            Turn::Streams(first) => {
+                let guard = inline.detach();
+                let Some(rest) = unread.or_else(|| stream.take_unread()) else {
+                    return plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up");
+                };
+                self.streamed(RequestEvents { first, rest, guard, ids })
+            }
         }
     }
 
     /// Resolves when a response that is not there becomes an event stream: after a while, or as soon as its client could
-    /// come back for the answer.
-    async fn becomes_stream(&self, ids: Option<&mut EventIds>) {
+    /// come back for the answer. False when the face ends.
+    async fn becomes_stream(&self, begun: Instant, ids: Option<&mut EventIds>) -> bool {
         let resumable = async {
             match ids {
                 Some(ids) => {
-                    tokio::time::sleep(self.parts.policy.serving.stream_after).await;
+                    tokio::time::sleep_until(begun + self.parts.policy.serving.stream_after).await;
                     ids.changed().await;
                 }
                 None => std::future::pending().await,
             }
         };
+        let stop = self.parts.supervisor.stopping();
         tokio::select! {
-            () = tokio::time::sleep(self.keep_alive()) => {}
-            () = resumable => {}
+            () = tokio::time::sleep_until(begun + self.keep_alive()) => true,
+            () = resumable => true,
+            () = stop.cancelled() => false,
         }
     }
 
@@ -118,285 +191,86 @@ impl Endpoint {
         key: &SigningKey,
         session: Arc<Session>,
         resumed: ResumeRequest,
-    ) -> Response<Body> {
-        let (writer, frames) = StreamWriter::open();
+    ) -> Response<ReplyBody> {
+        let (writer, rest) = StreamWriter::open();
         let (ids, point) = EventIds::new(key, &session, &resumed.id, self.parts.policy.serving.stream_retry);
-        let watched = StreamLinks { closed: None, point: Some(point) };
-        self.start(Client::Legacy(session), ServiceCall::Again(resumed), writer, watched);
-        self.stream(None, frames, None, Some(ids))
+        self.start(Client::Legacy(session), ServiceCall::Again(resumed), writer, Some(point));
+        self.streamed(RequestEvents { first: None, rest, guard: None, ids: Some(ids) })
     }
 
-    fn stream(
-        &self,
-        first: Option<StreamMessage>,
-        rest: mpsc::Receiver<StreamMessage>,
-        guard: Option<DropGuard>,
-        ids: Option<EventIds>,
-    ) -> Response<Body> {
-        let events = EventBody {
-            first,
-            rest,
-            answers: 1,
-            keep_alive: self.keep_alive(),
-            ended: self.parts.supervisor.stopping(),
-            ids,
-            _guard: guard,
-            _standing: None,
-        };
-        events.response()
+    fn streamed(&self, events: RequestEvents) -> Response<ReplyBody> {
+        request_stream(events, self.keep_alive(), self.parts.supervisor.stopping())
     }
 
-    /// Begins the work of a request; its answer goes to `writer`.
+    /// Begins the work of a request of a session as a task; its answer goes to `writer`.
     pub(crate) fn start(
         self: &Arc<Self>,
         client: Client,
         asked: ServiceCall,
         writer: StreamWriter,
-        watched: StreamLinks,
+        point: Option<ResumePoint>,
     ) {
-        let endpoint = self.clone();
-        let scope = match &client {
-            Client::Modern(_) => self.parts.supervisor.clone(),
-            Client::Legacy(session) => session.scope().clone(),
-        };
-        scope.spawn("http request", async move {
-            let id = asked.id();
-            if let (ServiceCall::Again(_), Client::Legacy(session)) = (&asked, &client) {
-                session.in_flight().take_back(&id).await;
+        let scope = self.scope(&client);
+        let links = WorkLinks { writer: writer.clone().into(), given_up: CancelReasonCell::default(), point };
+        let work = Arc::clone(self).work(client, asked, links);
+        scope.spawn(TASK, async move {
+            if let Some(finished) = work.await {
+                finished.send(&writer).await;
             }
-            let modern = matches!(client, Client::Modern(_));
-            let (answer, held) = match endpoint.places(&client, &id) {
-                Ok((permit, place)) => {
-                    let answer = endpoint.work(client, asked, &writer, watched, place.as_ref()).await;
-                    (answer, Some((permit, place)))
-                }
-                Err(fault) => (Some(Err(fault)), None),
-            };
-            let ok = StatusCode::OK.as_u16();
-            let (bytes, status) = match answer {
-                None => return,
-                Some(Ok(bytes)) => (bytes, ok),
-                Some(Err(fault)) => match fault.write(Some(&id)) {
-                    Ok(bytes) => (bytes, if modern { fault.status() } else { ok }),
-                    Err(_) => return,
-                },
-            };
-            // A client that is gone needs no answer.
-            let Ok(room) = writer.room().await else { return };
-            // The id is free before the client can see the answer, and a session that ends when nothing is in work any
-            // more finds the answer on the stream.
-            drop(held);
-            room.answer(bytes, status);
         });
     }
 
-    fn places(
-        &self,
-        client: &Client,
-        id: &Id,
-    ) -> Result<(OwnedSemaphorePermit, Option<InFlightRequest>), RequestError> {
-        let full = |_| RequestError::new(RequestErrorKind::Internal, "too many requests are in work here");
-        let permit = self.in_flight.clone().try_acquire_owned().map_err(full)?;
+    /// The scope that a request of this client ends with.
+    fn scope(&self, client: &Client) -> Supervisor {
         match client {
-            Client::Modern(_) => Ok((permit, None)),
-            Client::Legacy(session) => Ok((permit, Some(session.in_flight().take(id)?))),
+            Client::Modern(_) => self.parts.supervisor.clone(),
+            Client::Legacy(session) => session.scope().clone(),
         }
     }
 
-    /// The answer as bytes; `None` when the request was given up.
-    async fn work(
-        &self,
-        client: Client,
-        asked: ServiceCall,
-        writer: &StreamWriter,
-        watched: StreamLinks,
-        place: Option<&InFlightRequest>,
-    ) -> Option<Result<Vec<u8>, RequestError>> {
-        let (id, StreamLinks { closed: watch, point }) = (asked.id(), watched);
-        let session = match &client {
+    fn places(&self, client: &Client, id: &Id) -> Result<HeldPlaces, RequestError> {
+        let full = |_| RequestError::new(RequestErrorKind::Internal, "too many requests are in work here");
+        let permit = self.in_flight.clone().try_acquire_owned().map_err(full)?;
+        let place = match client {
             Client::Modern(_) => None,
-            Client::Legacy(session) => Some(session.clone()),
+            Client::Legacy(session) => Some(session.in_flight().take(id)?),
         };
+        Ok(HeldPlaces { _permit: permit, place })
+    }
+
+    /// Has the service answer; `None` when the request was given up.
+    async fn work(self: Arc<Self>, client: Client, asked: ServiceCall, links: WorkLinks) -> Option<Finished> {
+        let id = asked.id();
+        if let (ServiceCall::Again(_), Client::Legacy(session)) = (&asked, &client) {
+            session.in_flight().take_back(&id).await;
+        }
+        let (is_modern, session) = match &client {
+            Client::Modern(_) => (true, None),
+            Client::Legacy(session) => (false, Some(session.clone())),
+        };
+        let held = match self.places(&client, &id) {
+            Ok(held) => held,
+            Err(fault) => return Some(Finished { id, is_modern, answer: Err(fault), held: None }),
+        };
+        let WorkLinks { writer, given_up, point } = links;
+        let given_up = held.place.as_ref().map_or(given_up, |place| place.given_up.clone());
         // Closing the stream of a modern request is cancelling it (protocol.md §2.3).
-        let closing_cancels = place.is_none() && watch.is_some();
-        let how = place.map_or_else(CancelReasonCell::default, |place| place.given_up.clone());
-        let seat = ResponseStream::new(writer.clone(), session, how.clone(), closing_cancels).resumable(point);
-        let given_up = async {
-            match (&watch, place) {
-                (_, Some(place)) => place.cancelled.cancelled().await,
-                (Some(watch), None) => {
-                    watch.cancelled().await;
-                    how.set(CancelReason::Cancelled);
-                }
-                (None, None) => std::future::pending().await,
-            }
-        };
+        let seat = ResponseStream::new(writer, session, given_up, is_modern).resumable(point);
         let answering = match asked {
             ServiceCall::New(request) => self.service.request(client, request, seat),
             ServiceCall::Again(resumed) => self.service.resume(client, resumed, seat),
         };
-        let answer = tokio::select! {
-            answer = answering => answer,
-            () = given_up => return None,
+        let answer = match &held.place {
+            None => answering.await,
+            Some(place) => tokio::select! {
+                answer = answering => answer,
+                () = place.cancelled.cancelled() => return None,
+            },
         };
-        Some(answer.map(|result| result.write(&id)))
-    }
-}
-
-/// Takes the standing stream out of its session when the response ends. The session alone keeps the stream open, so
-/// that a newer one ends it.
-pub(crate) struct SessionStreamGuard {
-    session: Arc<Session>,
-    writer: WeakStreamWriter,
-}
-
-impl SessionStreamGuard {
-    /// Makes `writer` the session's standing stream.
-    pub(crate) fn begin(session: Arc<Session>, writer: StreamWriter) -> Self {
-        let weak = writer.downgrade();
-        session.stand(writer);
-        Self { session, writer: weak }
-    }
-}
-
-impl Drop for SessionStreamGuard {
-    fn drop(&mut self) {
-        if let Some(writer) = self.writer.upgrade() {
-            self.session.unstand(&writer);
-        }
-        self.session.touch();
-    }
-}
-
-/// The events of a response, in order.
-struct EventBody {
-    first: Option<StreamMessage>,
-    rest: mpsc::Receiver<StreamMessage>,
-    /// Answers still to come; 0 for a standing stream, which only ends from outside.
-    answers: usize,
-    keep_alive: Duration,
-    ended: CancellationToken,
-    ids: Option<EventIds>,
-    _guard: Option<DropGuard>,
-    _standing: Option<SessionStreamGuard>,
-}
-
-/// An event stream that ends with its last answer.
-pub(crate) fn event_stream(
-    rest: mpsc::Receiver<StreamMessage>,
-    answers: usize,
-    first: Option<StreamMessage>,
-    keep_alive: Duration,
-    ended: CancellationToken,
-) -> Response<Body> {
-    EventBody { first, rest, answers, keep_alive, ended, ids: None, _guard: None, _standing: None }.response()
-}
-
-/// The standing stream of a session.
-pub(crate) fn standing_stream(
-    rest: mpsc::Receiver<StreamMessage>,
-    standing: SessionStreamGuard,
-    keep_alive: Duration,
-    ended: CancellationToken,
-) -> Response<Body> {
-    let standing = Some(standing);
-    EventBody { first: None, rest, answers: 0, keep_alive, ended, ids: None, _guard: None, _standing: standing }
-        .response()
-}
-
-impl EventBody {
-    fn response(self) -> Response<Body> {
-        // A comment at once: the client sees the headers now, not with the first event.
-        let opening = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b":\n\n")) });
-        let events = stream::unfold(Some(self), |state| async {
-            let mut events = state?;
-            let piece = events.next().await?;
-            let more = !events.is_done();
-            Some((Ok(piece), more.then_some(events)))
-        });
-        let mut response = Response::new(Body::from_stream(futures::StreamExt::chain(opening, events)));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-        response
+        Some(Finished { id, is_modern, answer, held: Some(held) })
     }
 
-    /// The next piece of the body; `None` at the end.
-    async fn next(&mut self) -> Option<Bytes> {
-        if let Some(event) = self.ids.as_mut().and_then(EventIds::event) {
-            return Some(Bytes::from(event));
-        }
-        let frame = match self.first.take() {
-            Some(frame) => frame,
-            None => {
-                let Self { ids, rest, .. } = self;
-                let news = async {
-                    match ids {
-                        Some(ids) => ids.changed().await,
-                        None => std::future::pending().await,
-                    }
-                };
-                let waited = tokio::select! {
-                    biased;
-                    waited = tokio::time::timeout(self.keep_alive, rest.recv()) => waited,
-                    () = self.ended.cancelled() => return None,
-                    () = news => return self.ids.as_mut().and_then(EventIds::event).map(Bytes::from),
-                };
-                match waited {
-                    Ok(frame) => frame?,
-                    Err(_) => return Some(Bytes::from_static(b":\n\n")),
-                }
-            }
-        };
-        if frame.last.is_some() {
-            self.answers = self.answers.saturating_sub(1);
-            if self.answers == 0 {
-                self.rest.close();
-            }
-        }
-        let mut piece = Vec::with_capacity(frame.bytes.len() + 48);
-        piece.extend_from_slice(b"event: message\n");
-        if let Some(ids) = &mut self.ids {
-            if frame.last.is_none() {
-                piece.extend_from_slice(ids.fields().unwrap_or_default().as_bytes());
-            } else if ids.is_said() {
-                piece.extend_from_slice(format!("id: {END}\n").as_bytes());
-            }
-        }
-        piece.extend_from_slice(b"data: ");
-        piece.extend_from_slice(&frame.bytes);
-        piece.extend_from_slice(b"\n\n");
-        Some(Bytes::from(piece))
+    fn keep_alive(&self) -> Duration {
+        self.parts.policy.serving.keep_alive
     }
-
-    fn is_done(&self) -> bool {
-        self.rest.is_closed() && self.answers == 0 && self._standing.is_none()
-    }
-}
-
-/// A JSON body.
-pub(crate) fn json_response(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-/// A JSON-RPC error with a status of its own.
-pub(crate) fn refusal(status: StatusCode, id: Option<&Id>, fault: &RequestError) -> Response<Body> {
-    match fault.write(id) {
-        Ok(bytes) => json_response(status, bytes),
-        Err(_) => plain(status, "the request was refused"),
-    }
-}
-
-/// A short text.
-pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    if !text.is_empty() {
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    }
-    response
 }

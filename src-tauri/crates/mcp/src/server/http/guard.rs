@@ -3,12 +3,15 @@
 //! A page of another origin carries its own `Origin`, a rebound name shows in `Host` (protocol.md §2.3, §6.3); programs
 //! send no `Origin`. The listener of `host` uses the same two checks for its page. Tokens are not checked here.
 
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::Head;
 
 /// Names of this machine that a request may be sent to. Anything else may be a name that was rebound to it.
 const OWN_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// Where a browser says that a request comes from. Names that are made once are found without being read each time.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Why a request may not come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +28,7 @@ pub enum ForeignRequest {
 /// Names the header that says otherwise.
 pub fn check_host_and_origin(headers: &HeaderMap, port: u16) -> Result<(), ForeignRequest> {
     let host = single(headers, header::HOST).ok_or(ForeignRequest::Host)?;
-    let port = port.to_string();
-    let is_port = |rest: &str| rest.strip_prefix(':') == Some(port.as_str());
+    let is_port = |rest: &str| rest.strip_prefix(':').is_some_and(|written| is_number(written, port));
     if !OWN_NAMES.iter().any(|name| host.strip_prefix(name).is_some_and(is_port)) {
         return Err(ForeignRequest::Host);
     }
@@ -37,19 +39,25 @@ pub fn check_host_and_origin(headers: &HeaderMap, port: u16) -> Result<(), Forei
     Ok(())
 }
 
+/// Whether a text is this number, written as `to_string` would.
+fn is_number(written: &str, number: u16) -> bool {
+    let is_plain = written.bytes().all(|byte| byte.is_ascii_digit()) && !written.starts_with('0');
+    is_plain && written.parse() == Ok(number)
+}
+
 /// Refuses a call that a browser says comes from another site. Programs that are no browser say nothing.
 ///
 /// # Errors
 /// When `Sec-Fetch-Site` names anything but the same origin.
 pub fn check_fetch_site(headers: &HeaderMap) -> Result<(), ForeignRequest> {
-    match headers.get("sec-fetch-site") {
+    match headers.get(FETCH_SITE) {
         Some(site) if site != "same-origin" => Err(ForeignRequest::Origin),
         Some(_) | None => Ok(()),
     }
 }
 
 /// The value of a header that occurs exactly once: two readers may pick different ones of several.
-fn single(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     if values.next().is_some() {
@@ -67,21 +75,50 @@ pub(crate) fn check(head: &Head, port: u16) -> Result<(), (StatusCode, &'static 
         };
         (StatusCode::FORBIDDEN, why)
     })?;
+    check_media(head)
+}
+
+/// Checks the media types that a request to the endpoint has and takes.
+fn check_media(head: &Head) -> Result<(), (StatusCode, &'static str)> {
     match head.method {
-        Method::POST if !says_json(&head.headers) => {
-            Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"))
-        }
-        Method::POST if !accepts(&head.headers, "application/json") => {
-            Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `application/json` and `text/event-stream`"))
-        }
-        Method::POST | Method::GET if !accepts(&head.headers, "text/event-stream") => {
+        Method::POST => check_post(&head.headers),
+        Method::GET if !accepts(&head.headers, "text/event-stream") => {
             Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `text/event-stream`"))
         }
         _ => Ok(()),
     }
 }
 
+fn check_post(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+    if !says_json(headers) {
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"));
+    }
+    if headers.get(header::ACCEPT).is_some_and(|list| list == BOTH_KINDS) {
+        return Ok(());
+    }
+    if !accepts(headers, "application/json") {
+        return Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `application/json` and `text/event-stream`"));
+    }
+    if !accepts(headers, "text/event-stream") {
+        return Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `text/event-stream`"));
+    }
+    Ok(())
+}
+
+/// Whether a POST has and takes the media types of the endpoint.
+#[must_use]
+pub fn takes_post(headers: &HeaderMap) -> bool {
+    check_post(headers).is_ok()
+}
+
+/// What nearly every client accepts, as nearly every client writes it: compared as a whole, because taking the list apart
+/// costs as much as all other checks of a request.
+const BOTH_KINDS: &str = "application/json, text/event-stream";
+
 fn says_json(headers: &HeaderMap) -> bool {
+    if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
+        return true;
+    }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
@@ -124,6 +161,10 @@ mod tests {
             "LOCALHOST:7717",
             "evil.example@127.0.0.1:7717",
             "127.0.0.1:7718",
+            "127.0.0.1:07717",
+            "127.0.0.1:+7717",
+            "127.0.0.1:",
+            "127.0.0.1:73253",
             "evil.example:7717",
             "127.0.0.1.evil.example:7717",
             "",
@@ -133,6 +174,24 @@ mod tests {
         assert_eq!(check_host_and_origin(&with(&[]), 7717), Err(ForeignRequest::Host), "no name at all");
         let twice = with(&[("host", "localhost:7717"), ("host", "evil.example")]);
         assert_eq!(check_host_and_origin(&twice, 7717), Err(ForeignRequest::Host), "two names");
+    }
+
+    #[test]
+    fn media_types_are_read_however_they_are_written() {
+        let takes = |kind, accepts| takes_post(&with(&[("content-type", kind), ("accept", accepts)]));
+        for accepts in [
+            BOTH_KINDS,
+            "text/event-stream,application/json",
+            "Application/JSON;q=1, */*",
+            "application/*, text/event-stream",
+        ] {
+            assert!(takes("application/json", accepts), "`{accepts}`");
+        }
+        for accepts in ["application/json", "text/event-stream", "application/json, text/event-streams", ""] {
+            assert!(!takes("application/json", accepts), "`{accepts}`");
+        }
+        assert!(takes("Application/Json; charset=utf-8", BOTH_KINDS), "with parameters");
+        assert!(!takes("application/json5", BOTH_KINDS) && !takes("", BOTH_KINDS), "another type");
     }
 
     #[test]

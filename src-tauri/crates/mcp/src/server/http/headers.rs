@@ -4,7 +4,9 @@
 //! `tasks/*`, where a common client omits it (protocol.md §9.14). Which parameters a tool mirrors is the service's
 //! matter.
 
-use axum::http::HeaderMap;
+use std::borrow::Cow;
+
+use axum::http::{HeaderMap, HeaderName};
 use base64::Engine as _;
 
 use super::super::service::Request;
@@ -12,9 +14,9 @@ use super::super::version;
 use crate::server::request_meta;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
-const VERSION_HEADER: &str = "mcp-protocol-version";
-const METHOD_HEADER: &str = "mcp-method";
-const NAME_HEADER: &str = "mcp-name";
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 const PARAM_PREFIX: &str = "mcp-param-";
 
 /// Whether the version header names the modern era.
@@ -42,7 +44,7 @@ pub(crate) fn legacy_version(headers: &HeaderMap) -> Result<(), RequestError> {
 /// Compares the mirrored headers with the body.
 pub(crate) fn name_check(headers: &HeaderMap, request: &Request) -> Result<(), RequestError> {
     let named = request_meta::named_version(&request.params);
-    let header = decoded(headers, VERSION_HEADER)?;
+    let header = decoded(headers, &VERSION_HEADER)?;
     match (named, header.as_deref()) {
         // Neither has a version; reading `_meta` reports what is missing.
         (None, _) => return Ok(()),
@@ -52,7 +54,7 @@ pub(crate) fn name_check(headers: &HeaderMap, request: &Request) -> Result<(), R
         }
         (Some(_), Some(_)) => {}
     }
-    match decoded(headers, METHOD_HEADER)? {
+    match decoded(headers, &METHOD_HEADER)? {
         None => return Err(mismatch("`Mcp-Method` is missing")),
         Some(method) if method != request.method => return Err(mismatch("`Mcp-Method` differs from `method`")),
         Some(_) => {}
@@ -63,22 +65,22 @@ pub(crate) fn name_check(headers: &HeaderMap, request: &Request) -> Result<(), R
         "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", true),
         _ => return Ok(()),
     };
-    let said = request.params.text(member);
-    match (decoded(headers, NAME_HEADER)?, said) {
+    let said = request.params.str(member);
+    match (decoded(headers, &NAME_HEADER)?, said) {
         (None, _) if may_miss => Ok(()),
         (None, _) => Err(mismatch("`Mcp-Name` is missing")),
-        (Some(name), Some(said)) if *name == *said => Ok(()),
+        (Some(name), Some(said)) if name == said => Ok(()),
         (Some(_), _) => Err(mismatch("`Mcp-Name` differs from the body")),
     }
 }
 
 /// The parameters that a client mirrored: name without prefix, plain value.
 pub(crate) fn mirrored(headers: &HeaderMap) -> Result<Vec<(String, String)>, RequestError> {
-    let names = headers.keys().filter_map(|name| Some((name.as_str(), name.as_str().strip_prefix(PARAM_PREFIX)?)));
+    let names = headers.keys().filter_map(|name| Some((name, name.as_str().strip_prefix(PARAM_PREFIX)?)));
     let mut all = Vec::new();
     for (name, short) in names {
         if let Some(value) = decoded(headers, name)? {
-            all.push((short.to_owned(), value));
+            all.push((short.to_owned(), value.into_owned()));
         }
     }
     Ok(all)
@@ -89,7 +91,7 @@ fn mismatch(why: &str) -> RequestError {
 }
 
 /// A header's value, out of its base64 sentinel when it has one.
-fn decoded(headers: &HeaderMap, name: &str) -> Result<Option<String>, RequestError> {
+fn decoded<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<Cow<'a, str>>, RequestError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -98,8 +100,8 @@ fn decoded(headers: &HeaderMap, name: &str) -> Result<Option<String>, RequestErr
     let unreadable = || mismatch("a mirrored header cannot be read");
     let text = value.to_str().map_err(|_| unreadable())?.trim();
     let Some(sealed) = text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Ok(Some(text.to_owned()));
+        return Ok(Some(Cow::Borrowed(text)));
     };
     let bytes = base64::engine::general_purpose::STANDARD.decode(sealed).map_err(|_| unreadable())?;
-    String::from_utf8(bytes).map(Some).map_err(|_| unreadable())
+    String::from_utf8(bytes).map(|text| Some(Cow::Owned(text))).map_err(|_| unreadable())
 }

@@ -8,8 +8,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderName;
 use domain::policy::Policy;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::super::principal::Principal;
 use super::super::service::Service;
@@ -17,7 +19,7 @@ use super::super::session::Session;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// Names the session, in requests and in the answer to `initialize`.
-pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
+pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Ended names that are remembered. Judgement: a client does not use a name again that it ended; this is for one that
 /// still has a request on the way.
@@ -33,14 +35,23 @@ pub(crate) struct SessionTable {
     /// Of one agent.
     share: usize,
     idle: Duration,
+    sweep_every: Duration,
+    /// Wakes the sweep, which sleeps while there are no sessions.
+    added: Notify,
 }
+
+/// How often, in its idle time, a session is looked at that was not used for longer but is held open. Judgement: a stream
+/// lasts for hours, and its session may stay for a minute after it.
+const LOOKS_AT_HELD: u32 = 60;
 
 impl SessionTable {
     pub(crate) fn new(policy: &Policy) -> Self {
         let most = policy.serving.sessions_max;
         let share = policy.shares.of_one_agent(u64::try_from(most).unwrap_or(u64::MAX));
         let share = usize::try_from(share).unwrap_or(usize::MAX);
-        Self { open: Mutex::default(), ended: Mutex::default(), most, share, idle: policy.serving.session_idle }
+        let (idle, sweep_every) = (policy.serving.session_idle, policy.serving.sweep_every);
+        let (open, ended, added) = (Mutex::default(), Mutex::default(), Notify::new());
+        Self { open, ended, most, share, idle, sweep_every, added }
     }
 
     /// The session, for whom it was opened; anybody else finds none.
@@ -93,6 +104,8 @@ impl SessionTable {
             ));
         }
         open.insert(name.to_owned(), session.clone());
+        drop(open);
+        self.added.notify_one();
         Ok(session)
     }
 
@@ -115,9 +128,24 @@ impl SessionTable {
         ended.is_some()
     }
 
-    /// Ends sessions that were not used for long.
-    pub(crate) fn sweep(&self, service: &dyn Service) {
-        self.end_where(service, |session| session.is_idle_for(self.idle) && !service.is_busy(session));
+    /// Ends sessions that were not used for long, for ever. Wakes when the first of them can be due.
+    pub(crate) async fn sweep(&self, service: &dyn Service) {
+        loop {
+            self.end_where(service, |session| session.is_idle_for(self.idle) && !service.is_busy(session));
+            match self.next_look() {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => self.added.notified().await,
+            }
+        }
+    }
+
+    /// When a session can be due at the earliest; `None` while there is none.
+    fn next_look(&self) -> Option<Duration> {
+        let open = self.open.lock();
+        let longest = open.values().map(|session| session.idle()).max()?;
+        let left = self.idle.saturating_sub(longest);
+        let held = if left.is_zero() { self.idle / LOOKS_AT_HELD } else { left };
+        Some(held.max(self.sweep_every))
     }
 
     fn end_where(&self, service: &dyn Service, over: impl Fn(&Session) -> bool) {

@@ -29,9 +29,9 @@ where
             let whole = (!text.is_empty() && skim.is_none()).then_some(ClientLine::Text(text));
             return Ok(whole);
         }
-        let (line, used, ended) = match piece.split(|byte| *byte == b'\n').next() {
-            Some(line) if line.len() < piece.len() => (line, line.len() + 1, true),
-            _ => (piece, piece.len(), false),
+        let (line, used, ended) = match memchr::memchr(b'\n', piece) {
+            Some(end) => (piece.get(..end).unwrap_or_default(), end + 1, true),
+            None => (piece, piece.len(), false),
         };
         if let Some(skim) = &mut skim {
             skim.feed(line, policy.rpc_id_cap_bytes);

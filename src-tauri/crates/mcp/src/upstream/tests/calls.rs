@@ -202,19 +202,30 @@ async fn a_lost_reply_and_a_call_that_never_left_are_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_the_future_leaves_the_call_running_and_its_ticket_stops_it() {
+async fn a_detached_call_goes_on_its_ticket_stops_it_and_a_dropped_one_leaves_nothing_behind() {
     let rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Hold,
     });
+    let upstream = Arc::clone(&rig.upstream);
+    let mut calling = Box::pin(async move { upstream.call(call(1, "dig", "{}")).await });
     let sent = tokio::select! {
-        _ = rig.upstream.call(call(1, "dig", "{}")) => panic!("it is held"),
+        _ = &mut calling => panic!("it is held"),
         sent = rig.link.nth("tools/call", 1) => sent,
     };
+    let detached = aside(calling);
     tokio::task::yield_now().await;
     assert!(rig.link.wire.lock().cancelled.is_empty(), "nothing was cancelled");
     rig.upstream.cancel_call(ticket(1), None).await.expect("it is in flight");
     assert_eq!(rig.link.wire.lock().cancelled, vec![sent.tag], "by its tag");
+    let stopped = detached.await.expect("it ends");
+    assert!(matches!(stopped, Err(CallError::ReplyLost(_))), "its holder hears of it: {stopped:?}");
+    tokio::select! {
+        _ = rig.upstream.call(call(2, "dig", "{}")) => panic!("it is held"),
+        _ = rig.link.nth("tools/call", 2) => {}
+    }
+    let dropped = rig.upstream.cancel_call(ticket(2), None).await;
+    assert_eq!(dropped, Err(UpstreamError::ChannelGone), "who dropped it gave it up");
     let gone = rig.upstream.cancel_call(ticket(9), None).await;
     assert_eq!(gone, Err(UpstreamError::ChannelGone), "no such call here");
 }

@@ -16,6 +16,8 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::upstream::transport::inbound_queue::{InboundSender, LinkEnd, QueueFull};
+use crate::upstream::transport::line_transport::QueuePlace;
+pub(crate) use crate::upstream::transport::line_transport::{LineTransport, OUTBOX_CAPACITY, OutgoingLine, OutputPart};
 use crate::upstream::transport::link::{
     Answer, InboundMessage, LinkError, McpLink, NotificationListener, OutgoingRequest, RequestTag, Response,
 };
@@ -24,48 +26,6 @@ use crate::upstream::transport::request_params::OutgoingParams;
 use crate::wire::error_codes::INTERNAL_ERROR;
 use crate::wire::message::{self, BadMessage, Id, Incoming, Message, MessageLimits, MessageSkim};
 use crate::wire::raw_json::member;
-
-/// Messages of ours that wait for the writer. Callers wait for room; a few are enough to keep it busy.
-pub(crate) const OUTBOX_CAPACITY: usize = 64;
-
-/// A message of ours on its way out.
-pub(crate) struct OutgoingLine {
-    /// The message on one line.
-    pub(crate) bytes: Vec<u8>,
-    /// Gets the outcome of writing.
-    pub(crate) written: Option<oneshot::Sender<Result<(), LinkError>>>,
-}
-
-/// What differs between transports of lines.
-pub(crate) trait LineTransport: Send + Sync + 'static {
-    /// The end of a child's stderr.
-    fn stderr_tail(&self) -> String;
-    /// Starts to end the transport.
-    fn begin_end(&self);
-    /// The name of the transport, for logs.
-    fn name(&self) -> &'static str;
-    /// A request with this tag is about to be sent under this id.
-    fn asking(&self, _tag: RequestTag, _id: u64) {}
-    /// Announces which call the request with this tag is.
-    fn note_call(&self, _tag: RequestTag, _ticket: HandleId, _augment: bool) {}
-    /// The reply to this call is recorded.
-    fn settle(&self, _ticket: HandleId) {}
-    /// An answer or question has ended: what was kept of it can be dropped.
-    fn over(&self, _what: &OutputPart) {}
-    /// Starts to detach from the transport without ending the server, where that is possible.
-    fn begin_leave(&self) {
-        self.begin_end();
-    }
-}
-
-/// What one frame answers or asks; a transport that outlives its core keeps frames by these.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum OutputPart {
-    /// The answer to our request with this tag.
-    Answer(RequestTag),
-    /// A request of the server, by its token.
-    Request(String),
-}
 
 /// Which era was agreed; decides about `_meta` and whether requests of the server are heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,19 +168,39 @@ impl LineConnection {
             return;
         }
         let Ok(bytes) = bytes else { return };
-        if self.out.try_send(OutgoingLine { bytes, written: None }).is_err() {
+        if !self.send_or_drop(bytes) {
             tracing::debug!(wire = self.wire.name(), id = ?id, "no room to answer a ping");
         }
     }
 
     /// Sends and waits until it is written.
     async fn write(&self, bytes: Vec<u8>) -> Result<(), LinkError> {
+        self.write_line(bytes, true).await
+    }
+
+    /// The same; `is_awaited` unless an answer will say as well that the line was written.
+    async fn write_line(&self, bytes: Vec<u8>, is_awaited: bool) -> Result<(), LinkError> {
         let (written, told) = oneshot::channel();
-        let parcel = OutgoingLine { bytes, written: Some(written) };
-        if self.out.send(parcel).await.is_err() {
-            return Err(self.gone(false));
+        let line = OutgoingLine { bytes, written: Some(written) };
+        if let Err(line) = self.wire.send_now(line, is_awaited) {
+            let place = QueuePlace::take(&*self.wire);
+            if self.out.send(line).await.is_err() {
+                return Err(self.gone(false));
+            }
+            place.keep();
         }
         told.await.unwrap_or_else(|_| Err(self.gone(true)))
+    }
+
+    /// Sends without waiting, if there is room; whether there was.
+    fn send_or_drop(&self, bytes: Vec<u8>) -> bool {
+        let Err(line) = self.wire.send_now(OutgoingLine { bytes, written: None }, true) else { return true };
+        let place = QueuePlace::take(&*self.wire);
+        let has_room = self.out.try_send(line).is_ok();
+        if has_room {
+            place.keep();
+        }
+        has_room
     }
 
     fn gone(&self, sent: bool) -> LinkError {
@@ -246,7 +226,7 @@ impl LineConnection {
         self.wire.asking(tag, place.id);
         let bytes = message::request_text(&Id::from(place.id), method, params.as_str());
         let mut given_up = GivenUp { link: cancel_on_drop.then_some(self), id: place.id };
-        let write = self.write(bytes);
+        let write = self.write_line(bytes, false);
         tokio::pin!(write);
         let answer = tokio::select! {
             biased;
@@ -264,7 +244,7 @@ impl LineConnection {
     /// nothing would not read this either.
     fn cancel_now(&self, id: u64) {
         if let Some(bytes) = cancelled(id, None) {
-            let _ = self.out.try_send(OutgoingLine { bytes, written: None });
+            self.send_or_drop(bytes);
         }
     }
 

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytestring::ByteString;
 use domain::ids::HandleId;
 use domain::ports::{Closure, PortFuture};
 use domain::server::Era;
@@ -30,8 +31,8 @@ pub struct OutgoingRequest {
     /// `params` as an object.
     pub params: Value,
     /// Further members of `params` that go out exactly as they are (`arguments`): number spelling and order of keys
-    /// survive. A name that `params` has as well wins over it.
-    pub verbatim: Vec<(&'static str, Box<RawValue>)>,
+    /// survive. A name that `params` has as well wins over it; members of a `_meta` are added to the one that goes out.
+    pub verbatim: Vec<(&'static str, ByteString)>,
     /// Chosen by the caller, unique on this link.
     pub tag: RequestTag,
     /// Fails with [`LinkError::NoAnswer`] after this; `None` waits until the connection ends.
@@ -63,7 +64,7 @@ impl fmt::Debug for OutgoingRequest {
     }
 }
 
-pub use crate::wire::message::Answer;
+pub use crate::wire::message::{Answer, SharedAnswer};
 
 /// Why a request brought no answer. `sent` tells whether anything may have left the machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -178,6 +179,10 @@ pub trait NotificationListener: Send + Sync + 'static {
 pub trait McpLink: Send + Sync + 'static {
     /// Sends a request and waits for its answer.
     fn request(&self, request: OutgoingRequest) -> PortFuture<'_, Result<Answer, LinkError>>;
+    /// The same, for an answer that is passed on: it may be a part of the message that it came in.
+    fn call(&self, request: OutgoingRequest) -> PortFuture<'_, Result<SharedAnswer, LinkError>> {
+        Box::pin(async move { self.request(request).await.map(SharedAnswer::from) })
+    }
     /// Sends a notification.
     fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>>;
     /// Answers a request of the server. `Ok` when it was written (stdio) or accepted (HTTP 2xx);

@@ -7,6 +7,7 @@
 mod child_supervisor;
 mod handshake;
 mod kept_child;
+mod log_lines;
 mod stderr;
 
 #[cfg(test)]
@@ -88,7 +89,8 @@ fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<StartedChild, OpenEr
     tracing::debug!(child.name = %launch.command, child.pid = pid, "started a child process");
 
     let (latches, complaint, over) = (Latches::default(), Complaint::default(), Arc::new(LinkEnd::default()));
-    let stderr = StderrTail::new(policy.stderr_kept_bytes, launch.secret_env.values().cloned().collect());
+    let stderr = StderrTail::new(policy, launch.secret_env.values().cloned().collect(), ctx.process.clone());
+    stderr.started(pid);
     let (sink, inbound) = inbound_queue::channel(policy, &over);
     let (out, parcels) = mpsc::channel(OUTBOX_CAPACITY);
     let wire = Box::new(Pipes { ending: latches.ending.clone(), stderr: stderr.clone() });
@@ -138,7 +140,7 @@ async fn read_in(
             let Some(link) = link.upgrade() else { return };
             match line {
                 OutputLine::Whole(line) => {
-                    if link.accept(line).await.is_err() {
+                    if link.accept(&line).await.is_err() {
                         *complaint.lock() = Some("it sends more than is taken from it".into());
                         return;
                     }

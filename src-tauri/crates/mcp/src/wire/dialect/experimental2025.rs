@@ -4,6 +4,7 @@
 //! A task is nested under `task` at creation and flat elsewhere. Which task a question belongs to is found out in
 //! `upstream/elicitation.rs`.
 
+use bytestring::ByteString;
 use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
 use domain::ports::{CallReply, ListedTasks};
@@ -11,14 +12,11 @@ use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::payload::Payload;
 use domain::task::status::{Outcome, RpcError, TaskStatus};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
+use crate::wire::dialect::{ResultKind, as_raw};
 use crate::wire::error_codes::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::wire::message::Answer;
-use crate::wire::raw_json::member;
-use crate::wire::view::{
-    JsonFields, Misread, ServerError, SightingTimes, TaskFields, is_error, plain_outcome, task_id,
-};
+use crate::wire::view::{JsonFields, Misread, ServerError, SightingTimes, TaskFields, plain_outcome, task_id};
 
 pub(crate) const RESULT: &str = "tasks/result";
 pub(crate) const LIST: &str = "tasks/list";
@@ -26,35 +24,29 @@ pub(crate) const PUSHED: &str = "notifications/tasks/status";
 /// Ties a message to a task.
 pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// `params` of `tools/call` but for the arguments. `augment` asks for a task; an empty object is a valid opt-in.
-pub(crate) fn call_params(tool: &str, token: u64, augment: bool) -> Value {
-    if augment {
-        json!({"name": tool, "task": {}, "_meta": {"progressToken": token}})
-    } else {
-        json!({"name": tool, "_meta": {"progressToken": token}})
-    }
-}
+/// Asks for a task with a call; an empty object is a valid opt-in.
+pub(crate) const OPT_IN: (&str, ByteString) = ("task", ByteString::from_static("{}"));
 
 /// Reads the reply to a call. A plain result that happens to have a member `task` stays a result unless a task was
 /// asked for.
 pub(crate) fn read_call(
-    raw: &RawValue,
+    text: &ByteString,
     augmented: bool,
     glimpse: SightingTimes,
     policy: &Policy,
 ) -> Result<CallReply, Misread> {
-    if raw.get().starts_with('{') && member(raw.get(), "task").is_none() {
-        // Most results are so, and may be large: they are stepped over, not read.
-        return Ok(CallReply::Result { payload: Payload::new(raw.get()), is_error: is_error(raw) });
+    let kind = ResultKind::of(text);
+    if let Some(plain) = kind.as_ref().filter(|kind| kind.task.is_none()) {
+        return Ok(plain.reply(text));
     }
-    let result = JsonFields::of(raw, "$.result")?;
+    let result = JsonFields::of(as_raw(text)?, "$.result")?;
     if let Some(task) = result.object_or_none("task")
         && (augmented || result.get("content").is_none())
     {
         let facts = TaskFields::read(&task, policy)?;
         return Ok(CallReply::Task { id: facts.id.clone(), seen: facts.seen(glimpse, policy) });
     }
-    Ok(CallReply::Result { payload: Payload::new(raw.get()), is_error: is_error(raw) })
+    Ok(kind.unwrap_or_default().reply(text))
 }
 
 /// Reads the reply to `tasks/get` or `tasks/cancel`: flat, though some nest it as at creation.

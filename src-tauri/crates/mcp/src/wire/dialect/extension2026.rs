@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use bytestring::ByteString;
 use domain::ids::{RequestKey, UpstreamTaskId};
 use domain::policy::{Policy, plain_text};
 use domain::ports::CallReply;
@@ -16,7 +17,8 @@ use domain::task::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::wire::raw_json::{member, text_member};
+use crate::wire::dialect::{ResultKind, as_raw};
+use crate::wire::raw_json::meaning;
 use crate::wire::view::{JsonFields, Misread, ServerError, SightingTimes, TaskFields, asks, asks_raw, plain_outcome};
 
 pub(crate) const UPDATE: &str = "tasks/update";
@@ -50,35 +52,23 @@ fn kind(result: &JsonFields<'_>) -> Result<Kind, Misread> {
     }
 }
 
-/// `params` of `tools/call` but for what goes verbatim: arguments, answers and state.
-pub(crate) fn call_params(tool: &str, token: u64) -> Value {
-    json!({"name": tool, "_meta": {"progressToken": token}})
-}
-
-/// Whether nothing of a result needs reading: most are so, and may be large.
-fn is_plainly_complete(result: &RawValue) -> bool {
-    let text = result.get();
-    text.starts_with('{') && matches!(member(text, "resultType"), None | Some("\"complete\""))
-}
-
 /// Whether a result is a handle of this generation; asked of servers of the other one, lest a handle be lost.
-pub(crate) fn is_handle(result: &RawValue) -> bool {
-    let text = result.get();
-    text_member(text, "resultType").is_some_and(|kind| kind == "task") && text_member(text, "taskId").is_some()
+pub(crate) fn is_handle(result: &str) -> bool {
+    let is_task =
+        |kind: &ResultKind<'_>| kind.names_task && kind.word.and_then(meaning).is_some_and(|word| word == "task");
+    ResultKind::of(result).is_some_and(|kind| is_task(&kind))
 }
 
 /// Reads the reply to a call.
-pub(crate) fn read_call(raw: &RawValue, glimpse: SightingTimes, policy: &Policy) -> Result<CallReply, Misread> {
-    if is_plainly_complete(raw) {
-        let (outcome, payload) = plain_outcome(raw);
-        return Ok(CallReply::Result { payload, is_error: matches!(outcome, Outcome::ToolError(_)) });
+pub(crate) fn read_call(text: &ByteString, glimpse: SightingTimes, policy: &Policy) -> Result<CallReply, Misread> {
+    let plain = ResultKind::of(text).filter(|kind| matches!(kind.word, None | Some("\"complete\"")));
+    if let Some(plain) = plain {
+        return Ok(plain.reply(text));
     }
+    let raw = as_raw(text)?;
     let result = JsonFields::of(raw, "$.result")?;
     match kind(&result)? {
-        Kind::Complete => {
-            let (outcome, payload) = plain_outcome(raw);
-            Ok(CallReply::Result { payload, is_error: matches!(outcome, Outcome::ToolError(_)) })
-        }
+        Kind::Complete => Ok(ResultKind::of(text).unwrap_or_default().reply(text)),
         Kind::InputRequired => {
             let questions = result.object("inputRequests")?;
             let state = result.get("requestState").map(|raw| domain::task::payload::Payload::new(raw.get()));
@@ -87,7 +77,7 @@ pub(crate) fn read_call(raw: &RawValue, glimpse: SightingTimes, policy: &Policy)
             }
             let asks_raw = questions.as_ref().map(|questions| asks_raw(questions, policy)).unwrap_or_default();
             let questions = questions.map(|questions| asks(&questions, policy)).transpose()?.unwrap_or_default();
-            let whole = domain::task::payload::Payload::new(raw.get());
+            let whole = domain::task::payload::Payload::new(text.clone());
             let raw = (!questions.is_empty()).then(|| RawText::of(raw.get(), policy));
             Ok(CallReply::NeedsInput { questions, state, raw, asks_raw, whole })
         }

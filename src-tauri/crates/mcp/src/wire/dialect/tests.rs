@@ -84,7 +84,7 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
             format!("{} `{}` missing={:?}", fault.error.code, fault.error.message, fault.missing())
         }
         "call-2025" | "call-2025-augmented" => reply(experimental2025::read_call(
-            result,
+            &result.get().into(),
             reader.ends_with("augmented"),
             glimpse(ObservationDoor::Create),
             &policy,
@@ -116,7 +116,9 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
             let (status, payload) = experimental2025::outcome(&word, &answer, &policy);
             format!("{} payload={}", status_words(&status), payload.map_or(0, |payload| payload.bytes()))
         }
-        "call-2026" => reply(extension2026::read_call(result, glimpse(ObservationDoor::Create), &policy)?),
+        "call-2026" => {
+            reply(extension2026::read_call(&result.get().into(), glimpse(ObservationDoor::Create), &policy)?)
+        }
         "get-2026" => seen(&extension2026::read_task(result, &asked(result), glimpse(ObservationDoor::Poll), &policy)?),
         "push-2026" => {
             let (id, task) = extension2026::read_pushed(&params()?, glimpse(ObservationDoor::Push), &policy)?;

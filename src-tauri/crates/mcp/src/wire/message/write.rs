@@ -81,6 +81,13 @@ pub(crate) fn result_text(id: &Id, result: &str) -> Vec<u8> {
     on_one_line(["{\"jsonrpc\":\"2.0\",\"id\":", &id.json(), ",\"result\":", result, "}"].concat().into_bytes())
 }
 
+/// What stands before and behind the result in a response with one.
+#[must_use]
+pub(crate) fn result_ends(id: &Id) -> (Vec<u8>, &'static [u8]) {
+    let before = ["{\"jsonrpc\":\"2.0\",\"id\":", &id.json(), ",\"result\":"].concat();
+    (before.into_bytes(), b"}")
+}
+
 /// A response with an error, as bytes on one line; without an id when that of the request could not be read.
 ///
 /// # Errors

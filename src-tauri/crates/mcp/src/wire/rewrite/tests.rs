@@ -114,6 +114,37 @@ fn an_identity_behind_an_escaped_name_or_a_second_one_is_exchanged_too() {
 }
 
 #[test]
+fn an_identity_behind_a_name_without_meaning_is_exchanged_too() {
+    let text = r#"{"\ud800":{"taskId":"up-canary-0"},"taskId":"up-canary-1"}"#;
+    let told = rewrite(RewrittenPart::Result("tasks/get"), text, &outward);
+    assert_eq!(told, r#"{"\ud800":{"taskId":"up-canary-0"},"taskId":"down-alias-1"}"#, "the walk goes on behind it");
+}
+
+#[test]
+fn of_a_message_that_breaks_off_nothing_is_passed_on() {
+    for text in
+        [r#"{"content":[}],"taskId":"up-canary-1"}"#, r#"{"taskId":"up-canary-1"#, r#"{"a":1,,"taskId":"up-c"}"#]
+    {
+        assert_eq!(rewrite(RewrittenPart::Result("tasks/get"), text, &outward), "{}", "{text}");
+    }
+}
+
+/// Every kind of identity.
+const KINDS: [Identity; 11] = [
+    Identity::Task,
+    Identity::Related,
+    Identity::Progress,
+    Identity::Subscription,
+    Identity::Request,
+    Identity::Cursor,
+    Identity::Tool,
+    Identity::Prompt,
+    Identity::Uri,
+    Identity::UriTemplate,
+    Identity::Server,
+];
+
+#[test]
 fn free_text_and_what_only_looks_like_an_identity_stay() {
     let text = r#"{"content":[{"type":"text","text":"task up-canary-1"}],"structuredContent":{"taskId":"up-canary-1"},
         "name":"up-canary-1","isError":false,"n":1.50e2}"#;
@@ -174,6 +205,23 @@ proptest! {
         let read: Result<Value, _> = serde_json::from_str(&told);
         prop_assert!(read.is_ok(), "still JSON");
         prop_assert_eq!(rewrite(half, &told, &inward), &*text, "and back, byte for byte");
+    }
+
+    #[test]
+    fn a_text_that_the_quick_look_passes_over_holds_nothing_to_exchange(
+        which in 0..positions().len(), noise in anything(), kind in 0..KINDS.len(), escaped: bool
+    ) {
+        let (half, canaries) = positions().swap_remove(which);
+        let mut message = if noise.is_object() { noise } else { json!({"noise": noise}) };
+        overlay(&mut message, &canaries);
+        let mut text = message.to_string();
+        if escaped {
+            text = text.replace("askId", "ask\\u0049d").replace("serverInfo", "server\\u0049nfo").replace("uri", "\\u0075ri");
+        }
+        let kind = KINDS[kind];
+        let one_kind = |identity: Identity, there: &str| (identity == kind).then(|| outward(identity, there)).flatten();
+        let has_changed = rewrite(half, &text, &one_kind) != text;
+        prop_assert!(!has_changed || IdProbe::of(&[kind]).may_find(&text), "{:?} in {}", kind, text);
     }
 
     #[test]

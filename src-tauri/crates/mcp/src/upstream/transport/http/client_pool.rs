@@ -1,23 +1,54 @@
 //! The HTTP clients of a core, with the connections they pool, shared by all links.
 //!
-//! Loopback has its own client, which never uses a proxy. Redirects are followed in `endpoint.rs`, which knows which
-//! are allowed. Bodies are never decompressed, so that a small body stays small.
+//! Plain HTTP without a proxy goes over connections of our own (`plain_pool.rs`). Loopback never uses a proxy. Redirects
+//! are followed in `endpoint.rs`, which knows which are allowed. Bodies are never decompressed, so that a small body
+//! stays small.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, Weak};
 
 use domain::policy::Policy;
-use url::{Host, Url};
+use engine::runtime::supervisor::Supervisor;
+use http::Uri;
+use parking_lot::Mutex;
+use url::{Host, Position, Url};
+
+use super::plain_pool::PlainPool;
 
 /// Clients, made when first used.
 #[derive(Default)]
 pub(crate) struct Clients {
     loopback: OnceLock<reqwest::Client>,
     outside: OnceLock<reqwest::Client>,
+    plain: Mutex<HashMap<Uri, Weak<PlainPool>>>,
 }
 
+/// Variables that name a proxy for plain HTTP.
+const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+
 impl Clients {
+    /// The plain connections to the origin of this URL; `None` where TLS, a proxy or a password in the URL is for the
+    /// other client.
+    pub(crate) fn plain(&self, url: &Url, policy: &Policy, supervisor: &Supervisor) -> Option<Arc<PlainPool>> {
+        let named = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let has_proxy = !is_loopback(url) && PROXY_VARIABLES.iter().any(named);
+        let has_password = !url.username().is_empty() || url.password().is_some();
+        if url.scheme() != "http" || has_proxy || has_password {
+            return None;
+        }
+        let origin: Uri = url[..Position::BeforePath].parse().ok()?;
+        let mut plain = self.plain.lock();
+        if let Some(pool) = plain.get(&origin).and_then(Weak::upgrade) {
+            return Some(pool);
+        }
+        plain.retain(|_, pool| pool.strong_count() > 0);
+        let pool = Arc::new(PlainPool::new(origin.clone(), policy, supervisor));
+        plain.insert(origin, Arc::downgrade(&pool));
+        Some(pool)
+    }
+
     /// The client for this URL; the error is one line.
     pub(crate) fn get(&self, url: &Url, policy: &Policy) -> Result<reqwest::Client, String> {
         let local = is_loopback(url);
@@ -28,7 +59,7 @@ impl Clients {
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            .user_agent(concat!("taskwarden/", env!("CARGO_PKG_VERSION")))
+            .user_agent(USER_AGENT)
             .connect_timeout(policy.connect_limit)
             .pool_idle_timeout(policy.pool_idle_limit)
             .tcp_keepalive(policy.body_idle_limit)
@@ -40,6 +71,9 @@ impl Clients {
         Ok(kept.get_or_init(|| client).clone())
     }
 }
+
+/// How we name ourselves to servers.
+pub(crate) const USER_AGENT: &str = concat!("taskwarden/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no client: nearly always certificates that cannot be read, so the place that a variable names for them
 /// is looked at.

@@ -3,27 +3,32 @@
 //! A request is one POST; its answer is the body, comes on the stream that the POST opens, or (older eras) on a stream
 //! that resumes it. Streams are read in `event_streams.rs`; the link's trait is in `http_link.rs`.
 
+use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use bytestring::ByteString;
 use domain::policy::Policy;
 use domain::ports::Closure;
 use domain::task::payload::Payload;
 use engine::runtime::supervisor::Supervisor;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
+use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use super::endpoint::Endpoint;
 use super::headers::{self, SESSION, VERSION};
+use super::server_response::ServerResponse;
 use crate::upstream::transport::http::response::{self, HttpReply, ReplyFailure};
 use crate::upstream::transport::inbound_queue::{InboundSender, LinkEnd};
-use crate::upstream::transport::line_connection::beginning;
-use crate::upstream::transport::link::{Answer, LinkError, NotificationListener, RequestTag};
+use crate::upstream::transport::line_connection::{beginning, unwritable};
+use crate::upstream::transport::link::{Answer, LinkError, NotificationListener, RequestTag, SharedAnswer};
 use crate::upstream::transport::pending_requests::{PendingRequests, UnansweredRequests};
-use crate::upstream::transport::request_params::OutgoingParams;
+use crate::upstream::transport::request_params::{KeptMeta, OutgoingParams};
+use crate::wire::dialect::quoted;
 use crate::wire::error_codes::METHOD_NOT_FOUND;
-use crate::wire::message::{self, Id, Incoming, Message, MessageLimits};
+use crate::wire::message::{self, BadMessage, Id, Incoming, Message, MessageLimits, ResponseFrame};
 
 /// Answers to pings on their way at once; a server that pings faster gets fewer answers. Judgement.
 const PONGS_MAX: usize = 8;
@@ -52,6 +57,7 @@ pub(crate) struct HttpConnection {
     pub(crate) policy: Arc<Policy>,
     pub(crate) supervisor: Supervisor,
     pub(crate) pongs: Arc<Semaphore>,
+    pub(crate) kept_meta: KeptMeta,
 }
 
 /// Status and session of the response that carried an answer.
@@ -61,12 +67,73 @@ pub(crate) struct ResponseHead {
     pub(crate) session: Option<HeaderValue>,
 }
 
+/// In which form an answer is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnswerForm {
+    /// As a part of the body that it came in.
+    Shared,
+    /// In memory of its own.
+    Owned,
+}
+
+/// The stream of one request, and how its answer is wanted.
+#[derive(Clone, Copy)]
+struct OnStream {
+    tag: RequestTag,
+    form: AnswerForm,
+}
+
+/// An answer in either form; one that came on a stream is always owned.
+pub(crate) enum HttpAnswer {
+    Shared(SharedAnswer),
+    Owned(Answer),
+}
+
+/// A body, sorted.
+enum HttpIncoming {
+    Response(Option<Id>, HttpAnswer),
+    Other(Incoming),
+}
+
+impl HttpAnswer {
+    fn read(body: &Bytes, form: AnswerForm, limits: &MessageLimits) -> Result<HttpIncoming, BadMessage> {
+        Ok(match form {
+            AnswerForm::Shared => match message::parse_response(body.clone(), limits)? {
+                ResponseFrame::Response { id, answer } => HttpIncoming::Response(id, Self::Shared(answer)),
+                ResponseFrame::Other(other) => HttpIncoming::Other(other),
+            },
+            AnswerForm::Owned => match message::parse(body, limits)? {
+                Incoming::One(Message::Response { id, answer }) => HttpIncoming::Response(id, Self::Owned(answer)),
+                other => HttpIncoming::Other(other),
+            },
+        })
+    }
+
+    pub(crate) fn shared(self) -> SharedAnswer {
+        match self {
+            Self::Shared(answer) => answer,
+            Self::Owned(answer) => answer.into(),
+        }
+    }
+
+    /// In memory of its own; an answer that was asked for in this form is not read again.
+    pub(crate) fn owned(self) -> Result<Answer, LinkError> {
+        let raw = |text: ByteString| RawValue::from_string(text.to_string()).map_err(|_| unwritable());
+        match self {
+            Self::Owned(answer) => Ok(answer),
+            Self::Shared(SharedAnswer::Result(text)) => raw(text).map(Answer::Result),
+            Self::Shared(SharedAnswer::Error(text)) => raw(text).map(Answer::Error),
+        }
+    }
+}
+
 impl HttpConnection {
     pub(crate) fn new(endpoint: Endpoint, sink: InboundSender, policy: Arc<Policy>, supervisor: Supervisor) -> Self {
         let pongs = Arc::new(Semaphore::new(PONGS_MAX));
         let (pending, asked, speech) = (PendingRequests::default(), UnansweredRequests::default(), OnceLock::new());
         let listener = OnceLock::new();
-        Self { endpoint, speech, listener, pending, asked, over: sink.link_end(), sink, policy, supervisor, pongs }
+        let (over, kept_meta) = (sink.link_end(), KeptMeta::new(&policy));
+        Self { endpoint, speech, listener, pending, asked, over, sink, policy, supervisor, pongs, kept_meta }
     }
 
     pub(crate) fn limits(&self) -> MessageLimits {
@@ -129,42 +196,48 @@ impl HttpConnection {
         params: &OutgoingParams,
         headers: HeaderMap,
         tag: RequestTag,
-    ) -> Result<(Option<ResponseHead>, Answer), ReplyFailure> {
+        form: AnswerForm,
+    ) -> Result<(Option<ResponseHead>, HttpAnswer), ReplyFailure> {
         let mut place = self.pending.take(tag)?;
         let id = Id::from(place.id);
-        let bytes = message::request_text(&id, method, params.as_str());
+        let bytes = request_bytes(place.id, method, params.as_str());
         let head: OnceLock<ResponseHead> = OnceLock::new();
-        let post = Box::pin(self.post(bytes, headers, &id, tag, &head));
-        let answer = tokio::select! {
-            biased;
-            answer = &mut place.answer => answer,
-            done = post => {
-                done?;
-                match place.answer.try_recv() {
-                    Ok(answer) => Ok(answer),
-                    Err(_) => return Err(without_answer().into()),
+        let answer = {
+            let post = std::pin::pin!(self.post(bytes, headers, &id, OnStream { tag, form }, &head));
+            tokio::select! {
+                biased;
+                answer = &mut place.answer => HttpAnswer::Owned(answer.unwrap_or_else(|_| Err(self.gone(true)))?),
+                done = post => match done? {
+                    Some(answer) => answer,
+                    None => match place.answer.try_recv() {
+                        Ok(answer) => HttpAnswer::Owned(answer?),
+                        Err(_) => return Err(without_answer().into()),
+                    },
                 }
             }
         };
-        let answer = answer.unwrap_or_else(|_| Err(self.gone(true)))?;
         Ok((head.into_inner(), answer))
     }
 
-    /// One POST to its end. The answer goes to the pending.
+    /// One POST to its end. Returns the answer that is its body; any other is with the pending requests.
     async fn post(
         self: &Arc<Self>,
         bytes: Vec<u8>,
         headers: HeaderMap,
         id: &Id,
-        tag: RequestTag,
+        on: OnStream,
         head: &OnceLock<ResponseHead>,
-    ) -> Result<(), ReplyFailure> {
+    ) -> Result<Option<HttpAnswer>, ReplyFailure> {
         let response = self.send(bytes, headers).await?;
         let status = response.status();
         let _ = head.set(ResponseHead { status, session: response.headers().get(SESSION).cloned() });
-        match response::read(response, &self.endpoint.origin(), &self.policy).await? {
-            HttpReply::Json(body) => self.take_body(&body, status, id, tag).await,
-            HttpReply::Stream(response) => self.follow(response, id, tag).await.map_err(ReplyFailure::from),
+        match response::read(response, &self.endpoint, &self.policy).await? {
+            HttpReply::Json(body) => self.take_body(body, status, id, on).await,
+            // Streams are rare and their state is large.
+            HttpReply::Stream(response) => {
+                Box::pin(self.follow(response, id, on.tag)).await?;
+                Ok(None)
+            }
             HttpReply::Empty if status.is_success() => {
                 Err(self.odd(status, false, Some("an empty answer".into()), Payload::new("")))
             }
@@ -181,7 +254,7 @@ impl HttpConnection {
         ReplyFailure::Odd { origin: self.endpoint.origin(), status, html, why, raw }
     }
 
-    pub(crate) async fn send(&self, bytes: Vec<u8>, mut headers: HeaderMap) -> Result<reqwest::Response, ReplyFailure> {
+    pub(crate) async fn send(&self, bytes: Vec<u8>, mut headers: HeaderMap) -> Result<ServerResponse, ReplyFailure> {
         headers.insert(ACCEPT, BOTH_KINDS);
         headers.insert(CONTENT_TYPE, JSON);
         Ok(self.endpoint.send(Method::POST, headers, Some(Bytes::from(bytes))).await?)
@@ -189,50 +262,45 @@ impl HttpConnection {
 
     async fn take_body(
         self: &Arc<Self>,
-        body: &[u8],
+        body: Bytes,
         status: StatusCode,
         id: &Id,
-        tag: RequestTag,
-    ) -> Result<(), ReplyFailure> {
-        match message::parse(body, &self.limits()) {
-            Ok(Incoming::One(Message::Response { id: named, answer })) => match named {
+        on: OnStream,
+    ) -> Result<Option<HttpAnswer>, ReplyFailure> {
+        let tag = on.tag;
+        match HttpAnswer::read(&body, on.form, &self.limits()) {
+            Ok(HttpIncoming::Response(named, answer)) => match named {
                 Some(named) if named == *id => {
                     // "Not found" is said of methods with their own code; any other may be about the session.
                     let may_be_session = status == StatusCode::NOT_FOUND && self.has_session();
                     if may_be_session && !is_unknown_method(&answer) && !self.session_lives().await {
                         return Err(self.session_over().into());
                     }
-                    self.pending.settle(id, Ok(answer));
-                    Ok(())
+                    Ok(Some(answer))
                 }
-                None => self.refused_without_id(answer, status, id).await,
+                None => self.refused_without_id(answer, status).await.map(Some),
                 Some(_) => {
                     let why = Some("the answer carries the id of another request".into());
-                    Err(self.odd(status, false, why, beginning(body, &self.policy)))
+                    Err(self.odd(status, false, why, beginning(&body, &self.policy)))
                 }
             },
-            Ok(Incoming::One(other)) => {
+            Ok(HttpIncoming::Other(Incoming::One(other))) => {
                 self.take_in(other, body.len(), Some(tag), Some(id)).await;
-                Ok(())
+                Ok(None)
             }
-            Ok(Incoming::Batch(many)) => {
+            Ok(HttpIncoming::Other(Incoming::Batch(many))) => {
                 for one in many.into_iter().flatten() {
                     self.take_in(one, body.len(), Some(tag), Some(id)).await;
                 }
-                Ok(())
+                Ok(None)
             }
-            Err(bad) => Err(self.odd(status, false, Some(bad.to_string()), beginning(body, &self.policy))),
+            Err(bad) => Err(self.odd(status, false, Some(bad.to_string()), beginning(&body, &self.policy))),
         }
     }
 
     /// An error that names no request is about ours. In a session it may mean that the session is gone: servers say
     /// so with 404, some with 400, which one ping tells apart.
-    async fn refused_without_id(
-        self: &Arc<Self>,
-        answer: Answer,
-        status: StatusCode,
-        id: &Id,
-    ) -> Result<(), ReplyFailure> {
+    async fn refused_without_id(&self, answer: HttpAnswer, status: StatusCode) -> Result<HttpAnswer, ReplyFailure> {
         if self.has_session() {
             let gone = match status {
                 StatusCode::NOT_FOUND => true,
@@ -243,8 +311,7 @@ impl HttpConnection {
                 return Err(self.session_over().into());
             }
         }
-        self.pending.settle(id, Ok(answer));
-        Ok(())
+        Ok(answer)
     }
 
     /// Whether the session is alive. What cannot be asked counts as alive.
@@ -271,7 +338,7 @@ impl HttpConnection {
             if status.is_success() {
                 return Ok(());
             }
-            let reply = response::read(response, &self.endpoint.origin(), &self.policy).await?;
+            let reply = response::read(response, &self.endpoint, &self.policy).await?;
             let (html, raw) = match reply {
                 HttpReply::Other { html, raw } => (html, raw),
                 HttpReply::Json(body) => (false, beginning(&body, &self.policy)),
@@ -292,6 +359,21 @@ impl HttpConnection {
     }
 }
 
+/// A request as bytes on one line, in one piece of memory.
+fn request_bytes(id: u64, method: &str, params: &str) -> Vec<u8> {
+    let mut text = String::with_capacity(method.len() + params.len() + ENVELOPE_BYTES);
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":");
+    text.push_str(&quoted(method));
+    for piece in [",\"params\":", params, "}"] {
+        text.push_str(piece);
+    }
+    message::on_one_line(text.into_bytes())
+}
+
+/// What a request has around method and params: at most this many bytes.
+const ENVELOPE_BYTES: usize = 80;
+
 /// Version and session of the older eras. Versions before 2025-06-18 know no version header.
 pub(crate) fn fill_legacy(map: &mut HeaderMap, version: &'static str, session: Option<HeaderValue>) {
     if version >= "2025-06-18" {
@@ -302,9 +384,13 @@ pub(crate) fn fill_legacy(map: &mut HeaderMap, version: &'static str, session: O
     }
 }
 
-fn is_unknown_method(answer: &Answer) -> bool {
-    let Answer::Error(raw) = answer else { return false };
-    let error: serde_json::Value = serde_json::from_str(raw.get()).unwrap_or_default();
+fn is_unknown_method(answer: &HttpAnswer) -> bool {
+    let text = match answer {
+        HttpAnswer::Shared(SharedAnswer::Error(text)) => &**text,
+        HttpAnswer::Owned(Answer::Error(raw)) => raw.get(),
+        HttpAnswer::Shared(SharedAnswer::Result(_)) | HttpAnswer::Owned(Answer::Result(_)) => return false,
+    };
+    let error: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     error.get("code").and_then(serde_json::Value::as_i64) == Some(METHOD_NOT_FOUND)
 }
 

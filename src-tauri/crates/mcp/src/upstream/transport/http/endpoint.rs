@@ -10,22 +10,44 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::policy::{Policy, plain_text};
 use domain::ports::Secret;
-use http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
-use http::{Method, StatusCode};
+use engine::runtime::supervisor::Supervisor;
+use http::header::{ACCEPT, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{Method, Request, StatusCode, Uri};
 use parking_lot::Mutex;
-use reqwest::Response;
-use url::Url;
+use url::{Position, Url};
 
+use super::plain_connection::WholeBody;
+use super::plain_pool::{ExchangeError, PlainPool};
+use super::server_response::ServerResponse;
 use crate::upstream::transport::OpenError;
-use crate::upstream::transport::http::client_pool::Clients;
+use crate::upstream::transport::http::client_pool::{self, Clients};
 use crate::upstream::transport::link::LinkError;
+
+/// Headers that there is room for: ours and some that a person configured.
+const HEADERS_OF_A_REQUEST: usize = 12;
 
 /// The current URL, after redirects.
 pub(crate) struct Endpoint {
+    /// The way for plain HTTP without a proxy.
+    plain: Option<Arc<PlainPool>>,
     client: reqwest::Client,
-    url: Mutex<Url>,
+    place: Mutex<Arc<Place>>,
     headers: HeaderMap,
     policy: Arc<Policy>,
+}
+
+/// A URL that requests are sent to.
+struct Place {
+    url: Url,
+    /// Path and query, as they stand in a request; `None` when it needs the client for TLS and proxies.
+    target: Option<Uri>,
+}
+
+impl Place {
+    fn new(url: Url) -> Arc<Self> {
+        let target = url[Position::BeforePath..Position::AfterQuery].parse().ok();
+        Arc::new(Self { url, target })
+    }
 }
 
 /// Why there is no response.
@@ -44,13 +66,15 @@ impl Endpoint {
         headers: &[(String, Secret)],
         clients: &Clients,
         policy: &Arc<Policy>,
+        supervisor: &Supervisor,
     ) -> Result<Self, OpenError> {
         let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         let url = url.ok_or_else(|| OpenError::NotMcp {
             why: "the address is not an absolute http or https URL".into(),
             hint: "Remove the server and add it with an address such as `https://example.com/mcp`.".into(),
         })?;
-        let mut map = HeaderMap::new();
+        // With room for our own: the map is cloned for each request, and would grow each time.
+        let mut map = HeaderMap::with_capacity(HEADERS_OF_A_REQUEST);
         for (name, value) in headers {
             let (parsed, value) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value.reveal()));
             let (Ok(parsed), Ok(mut value)) = (parsed, value) else {
@@ -67,55 +91,100 @@ impl Endpoint {
             hint: "Look at the certificates and proxies of this machine, and restart the core when they are right."
                 .into(),
         })?;
-        Ok(Self { client, url: Mutex::new(url), headers: map, policy: policy.clone() })
+        let plain = clients.plain(&url, policy, supervisor);
+        if plain.is_some() {
+            add_defaults(&mut map, &url);
+        }
+        Ok(Self { plain, client, place: Mutex::new(Place::new(url)), headers: map, policy: policy.clone() })
     }
 
     /// The same server, another path of the same origin; `None` when it is of another origin or no URL.
     pub(crate) fn sibling(&self, reference: &str) -> Option<Self> {
-        let base = self.url.lock().clone();
-        let url = base.join(reference).ok().filter(|url| url.origin() == base.origin())?;
+        let base = Arc::clone(&self.place.lock());
+        let url = base.url.join(reference).ok().filter(|url| url.origin() == base.url.origin())?;
         let (client, headers, policy) = (self.client.clone(), self.headers.clone(), self.policy.clone());
-        Some(Self { client, url: Mutex::new(url), headers, policy })
+        Some(Self { plain: self.plain.clone(), client, place: Mutex::new(Place::new(url)), headers, policy })
     }
 
     /// Scheme, host and port, for messages.
     pub(crate) fn origin(&self) -> String {
-        self.url.lock().origin().ascii_serialization()
+        self.place.lock().url.origin().ascii_serialization()
     }
 
-    /// Sends and waits for status and headers. Our own headers win over configured ones of the same name.
+    /// Sends and waits for status and headers. Our own headers, one value for each name, win over configured ones of the
+    /// same name.
     pub(crate) async fn send(
         &self,
         method: Method,
         headers: HeaderMap,
         body: Option<Bytes>,
-    ) -> Result<Response, NoResponse> {
-        let mut url = self.url.lock().clone();
-        let mut all = self.headers.clone();
-        all.extend(headers);
-        for _ in 0..=self.policy.redirects_max {
-            let mut request = self.client.request(method.clone(), url.clone()).headers(all.clone());
-            if let Some(body) = &body {
-                request = request.body(body.clone());
+    ) -> Result<ServerResponse, NoResponse> {
+        let mut place = Arc::clone(&self.place.lock());
+        // Put together anew after a redirect, which few requests meet.
+        let all = || {
+            let mut all = self.headers.clone();
+            for (name, value) in &headers {
+                all.insert(name, value.clone());
             }
-            let response = request.send().await.map_err(|error| self.no_response(error))?;
-            let status = response.status();
-            let moved = matches!(status.as_u16(), 301 | 302 | 307 | 308);
-            let Some(location) = response.headers().get(LOCATION).filter(|_| moved) else { return Ok(response) };
-            let target = location.to_str().ok().and_then(|to| url.join(to).ok());
-            let Some(target) = target else { return Ok(response) };
-            if target.origin() != url.origin() {
-                return Err(self.elsewhere(&target));
-            }
-            url = target;
-            if matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT) {
-                *self.url.lock() = url.clone();
+            all
+        };
+        for _ in 0..self.policy.redirects_max {
+            let response = self.send_once(&place, method.clone(), all(), body.clone()).await?;
+            match self.redirected(&place, &response)? {
+                Some(target) => place = target,
+                None => return Ok(response),
             }
         }
-        Err(NoResponse::Redirected {
-            why: format!("`{}` redirects more than {} times", self.origin(), self.policy.redirects_max),
-            hint: "Check the address; a slash at its end can make the difference.".into(),
-        })
+        let response = self.send_once(&place, method, all(), body).await?;
+        match self.redirected(&place, &response)? {
+            Some(_) => Err(NoResponse::Redirected {
+                why: format!("`{}` redirects more than {} times", self.origin(), self.policy.redirects_max),
+                hint: "Check the address; a slash at its end can make the difference.".into(),
+            }),
+            None => Ok(response),
+        }
+    }
+
+    async fn send_once(
+        &self,
+        place: &Place,
+        method: Method,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<ServerResponse, NoResponse> {
+        if let (Some(plain), Some(target)) = (&self.plain, &place.target) {
+            let mut request = Request::new(WholeBody::new(body));
+            *request.method_mut() = method;
+            *request.uri_mut() = target.clone();
+            *request.headers_mut() = headers;
+            let response = plain.send(request).await;
+            return response.map(ServerResponse::Plain).map_err(|error| self.no_exchange(error));
+        }
+        let mut request = self.client.request(method, place.url.clone()).headers(headers);
+        if let Some(body) = body {
+            request = request.body(body);
+        }
+        // Its future is large, and most requests do without.
+        let sending = Box::pin(request.send());
+        sending.await.map(ServerResponse::Client).map_err(|error| self.no_response(error))
+    }
+
+    /// Where a response sends us on to, if it does.
+    fn redirected(&self, from: &Place, response: &ServerResponse) -> Result<Option<Arc<Place>>, NoResponse> {
+        let status = response.status();
+        if !matches!(status.as_u16(), 301 | 302 | 307 | 308) {
+            return Ok(None);
+        }
+        let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+        let Some(target) = location.and_then(|to| from.url.join(to).ok()) else { return Ok(None) };
+        if target.origin() != from.url.origin() {
+            return Err(self.elsewhere(&target));
+        }
+        let target = Place::new(target);
+        if matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT) {
+            *self.place.lock() = Arc::clone(&target);
+        }
+        Ok(Some(target))
     }
 
     fn elsewhere(&self, target: &Url) -> NoResponse {
@@ -126,11 +195,30 @@ impl Endpoint {
         }
     }
 
+    fn no_exchange(&self, error: ExchangeError) -> NoResponse {
+        match error {
+            ExchangeError::ConnectTimeout => self.silent(),
+            ExchangeError::Connect(error) => self.failed(&*error, false),
+            ExchangeError::Broken { error, sent } => self.failed(&error, sent),
+        }
+    }
+
     fn no_response(&self, error: reqwest::Error) -> NoResponse {
+        if error.is_connect() && error.is_timeout() {
+            return self.silent();
+        }
         let sent = !(error.is_connect() || error.is_builder());
+        self.failed(&error.without_url(), sent)
+    }
+
+    fn silent(&self) -> NoResponse {
+        let (origin, limit) = (self.origin(), self.policy.connect_limit.as_secs());
+        NoResponse::Network { why: format!("`{origin}` does not answer within {limit} s"), sent: false }
+    }
+
+    fn failed(&self, error: &(dyn Error + 'static), sent: bool) -> NoResponse {
         let origin = self.origin();
-        let error = error.without_url();
-        let mut root: &dyn Error = &error;
+        let mut root = error;
         let mut refused = false;
         while let Some(source) = root.source() {
             root = source;
@@ -139,14 +227,27 @@ impl Endpoint {
         }
         let why = if refused {
             format!("nothing listens at `{origin}`")
-        } else if error.is_connect() && error.is_timeout() {
-            format!("`{origin}` does not answer within {} s", self.policy.connect_limit.as_secs())
         } else if sent {
             format!("`{origin}` broke off: {}", plain_text(&root.to_string(), SHOWN_CHARS))
         } else {
             format!("`{origin}` cannot be reached: {}", plain_text(&root.to_string(), SHOWN_CHARS))
         };
         NoResponse::Network { why, sent }
+    }
+}
+
+/// The headers that every request has, unless they are configured.
+fn add_defaults(headers: &mut HeaderMap, url: &Url) {
+    let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort]);
+    let own = [
+        (HOST, host.ok()),
+        (USER_AGENT, Some(HeaderValue::from_static(client_pool::USER_AGENT))),
+        (ACCEPT, Some(HeaderValue::from_static("*/*"))),
+    ];
+    for (name, value) in own {
+        if let (false, Some(value)) = (headers.contains_key(&name), value) {
+            headers.insert(name, value);
+        }
     }
 }
 

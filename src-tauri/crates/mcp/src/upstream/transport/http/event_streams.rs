@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
-use reqwest::Response;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::headers::LAST_EVENT;
+use super::server_response::ServerResponse;
 use crate::upstream::transport::http::connection::{HttpConnection, without_answer};
 use crate::upstream::transport::http::response::{self, HttpReply};
 use crate::upstream::transport::line_connection::{beginning, or_null, short, withdrawn};
@@ -33,7 +33,7 @@ enum Ended {
 
 /// What an attempt to open a GET stream brought.
 enum Got {
-    Stream(Response),
+    Stream(ServerResponse),
     /// It will not be offered.
     Never(LinkError),
     /// The server may accept it later.
@@ -44,7 +44,7 @@ impl HttpConnection {
     /// Follows the stream that a POST opened, until its answer.
     pub(crate) async fn follow(
         self: &Arc<Self>,
-        response: Response,
+        response: ServerResponse,
         id: &Id,
         tag: RequestTag,
     ) -> Result<(), LinkError> {
@@ -145,7 +145,7 @@ impl HttpConnection {
             let lives = self.session_lives().await;
             return Got::Never(if lives { without_answer() } else { self.session_over() });
         }
-        match response::read(response, &self.endpoint.origin(), &self.policy).await {
+        match response::read(response, &self.endpoint, &self.policy).await {
             Ok(HttpReply::Stream(response)) => Got::Stream(response),
             Ok(HttpReply::Json(_) | HttpReply::Empty | HttpReply::Other { .. }) if status.is_server_error() => {
                 Got::Later(None)
@@ -161,7 +161,7 @@ impl HttpConnection {
 
     async fn pump(
         self: &Arc<Self>,
-        mut response: Response,
+        mut response: ServerResponse,
         events: &mut SseReader,
         on: Option<RequestTag>,
         wanted: Option<&Id>,

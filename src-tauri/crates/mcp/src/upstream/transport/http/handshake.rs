@@ -20,7 +20,7 @@ use super::endpoint::Endpoint;
 use super::headers;
 use super::sse2024::{self, NotOpened};
 use crate::probe::{Discovered, Initialized, discovered, initialized};
-use crate::upstream::transport::http::connection::{HttpConnection, HttpEra, ResponseHead, fill_legacy};
+use crate::upstream::transport::http::connection::{AnswerForm, HttpConnection, HttpEra, ResponseHead, fill_legacy};
 use crate::upstream::transport::http::http_link::HttpLink;
 use crate::upstream::transport::http::response::ReplyFailure;
 use crate::upstream::transport::inbound_queue::{self, LinkEnd};
@@ -56,7 +56,7 @@ pub(crate) async fn open(
     resume: Option<String>,
     ctx: &OpenContext,
 ) -> Result<OpenedLink, OpenError> {
-    let make = || Endpoint::new(&target.url, &target.headers, &ctx.clients, &ctx.policy);
+    let make = || Endpoint::new(&target.url, &target.headers, &ctx.clients, &ctx.policy, &ctx.supervisor);
     if known == Some(Era::LegacySse) {
         match sse2024::open(make()?, ctx).await {
             Ok(opened) => return Ok(opened),
@@ -131,7 +131,13 @@ impl Shake<'_> {
         headers: HeaderMap,
         limit: Duration,
     ) -> Result<Option<(Option<ResponseHead>, Answer)>, ReplyFailure> {
-        timeout(limit, self.wire.call(method, params, headers, HANDSHAKE_TAG)).await.ok().transpose()
+        match timeout(limit, self.wire.call(method, params, headers, HANDSHAKE_TAG, AnswerForm::Owned)).await {
+            Ok(answered) => {
+                let (head, answer) = answered?;
+                Ok(Some((head, answer.owned()?)))
+            }
+            Err(_) => Ok(None),
+        }
     }
 
     /// `None`: it speaks the old way.

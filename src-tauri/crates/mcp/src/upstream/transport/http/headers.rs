@@ -3,6 +3,8 @@
 //! A value that is not plain header text, or that looks like the encoded form, is sent encoded. The headers of 2025
 //! sessions are in `connection.rs`.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -19,10 +21,20 @@ const ENCODED_BEFORE: &str = "=?base64?";
 const ENCODED_AFTER: &str = "?=";
 
 /// The headers of a modern request.
-pub(crate) fn modern(method: &str, params: &OutgoingParams, version: &str, extra: &[(String, String)]) -> HeaderMap {
+pub(crate) fn modern(
+    method: &str,
+    params: &OutgoingParams,
+    version: &'static str,
+    extra: &[(String, String)],
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    put(&mut headers, VERSION, version);
-    put(&mut headers, METHOD, method);
+    headers.insert(VERSION, HeaderValue::from_static(version));
+    match method {
+        "tools/call" => {
+            headers.insert(METHOD, HeaderValue::from_static("tools/call"));
+        }
+        _ => put(&mut headers, METHOD, method),
+    }
     let name = match method {
         "tools/call" | "prompts/get" => params.text("name"),
         "resources/read" => params.text("uri"),
@@ -48,11 +60,14 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 /// A value as it may stand in a header.
-fn encode(value: &str) -> String {
+fn encode(value: &str) -> Cow<'_, str> {
     let visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~')) && value.trim() == value;
     let looks_encoded = value.starts_with(ENCODED_BEFORE) && value.ends_with(ENCODED_AFTER);
     let plain = visible && !looks_encoded;
-    if plain { value.to_owned() } else { format!("{ENCODED_BEFORE}{}{ENCODED_AFTER}", BASE64_STANDARD.encode(value)) }
+    if plain {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(format!("{ENCODED_BEFORE}{}{ENCODED_AFTER}", BASE64_STANDARD.encode(value)))
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use http::Method;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::upstream::transport::http::connection::HttpConnection;
+use crate::upstream::transport::http::connection::{AnswerForm, HttpAnswer, HttpConnection};
 use crate::upstream::transport::line_connection::{cancelled, given_up, not_pending, respond_bytes, unwritable};
 use crate::upstream::transport::link::{
-    Answer, LinkError, McpLink, NotificationListener, OutgoingRequest, RequestTag, Response,
+    Answer, LinkError, McpLink, NotificationListener, OutgoingRequest, RequestTag, Response, SharedAnswer,
 };
 use crate::upstream::transport::request_params::OutgoingParams;
 use crate::wire::message;
@@ -23,12 +23,12 @@ use crate::wire::message;
 pub(crate) struct HttpLink(pub(crate) Arc<HttpConnection>);
 
 impl HttpLink {
-    async fn ask(&self, request: OutgoingRequest) -> Result<Answer, LinkError> {
+    async fn ask(&self, request: OutgoingRequest, form: AnswerForm) -> Result<HttpAnswer, LinkError> {
         let wire = &self.0;
-        let params = OutgoingParams::of(&request, wire.version());
+        let params = OutgoingParams::of_call(&request, wire.version(), &wire.kept_meta);
         let headers = wire.headers_for(&request.method, &params, &request.param_headers);
         let OutgoingRequest { method, tag, limit, agent_params, .. } = request;
-        let call = wire.call(&method, &params, headers, tag);
+        let call = wire.call(&method, &params, headers, tag, form);
         tokio::pin!(call);
         // In the modern era the stream that closes tells the server.
         let cancels = !wire.is_modern() && agent_params.is_some_and(|agent_params| agent_params.cancel_on_drop);
@@ -79,7 +79,11 @@ impl Drop for GivenUp<'_> {
 
 impl McpLink for HttpLink {
     fn request(&self, request: OutgoingRequest) -> PortFuture<'_, Result<Answer, LinkError>> {
-        Box::pin(self.ask(request))
+        Box::pin(async move { self.ask(request, AnswerForm::Owned).await?.owned() })
+    }
+
+    fn call(&self, request: OutgoingRequest) -> PortFuture<'_, Result<SharedAnswer, LinkError>> {
+        Box::pin(async move { Ok(self.ask(request, AnswerForm::Shared).await?.shared()) })
     }
 
     fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>> {

@@ -4,28 +4,31 @@
 //! (protocol.md §9.10). Bodies are bounded in size and in the time between two pieces. Sign-in and rate limits are read
 //! from the status alone.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::policy::Policy;
 use domain::task::payload::Payload;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
-use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::upstream::transport::OpenError;
 use crate::upstream::transport::line_connection::beginning;
 use crate::upstream::transport::link::LinkError;
 
-use super::endpoint::NoResponse;
+use super::endpoint::{Endpoint, NoResponse};
+use super::server_response::ServerResponse;
 
 /// A response, sorted.
-#[derive(Debug)]
 pub(crate) enum HttpReply {
     /// A body that looks like JSON.
-    Json(Vec<u8>),
+    Json(Bytes),
     /// A stream of events.
-    Stream(Response),
+    Stream(ServerResponse),
     /// A response without a body.
     Empty,
     /// A body of another media type.
@@ -122,15 +125,20 @@ impl From<ReplyFailure> for OpenError {
 }
 
 /// Sorts a response and reads its body, if it is not a stream.
-pub(crate) async fn read(response: Response, origin: &str, policy: &Policy) -> Result<HttpReply, ReplyFailure> {
+pub(crate) async fn read(
+    response: ServerResponse,
+    from: &Endpoint,
+    policy: &Policy,
+) -> Result<HttpReply, ReplyFailure> {
     let status = response.status();
     let headers = response.headers();
-    refused(status, headers, origin, policy)?;
-    let kind = text(headers, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
-    if status.is_success() && kind.starts_with("text/event-stream") {
+    refused(status, headers, from, policy)?;
+    let kind = text(headers, &CONTENT_TYPE).unwrap_or_default().as_bytes();
+    let is_kind = |name: &str| kind.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name.as_bytes()));
+    if status.is_success() && is_kind("text/event-stream") {
         return Ok(HttpReply::Stream(response));
     }
-    let html = kind.starts_with("text/html");
+    let html = is_kind("text/html");
     let body = whole(response, policy).await?;
     let begin = body.trim_ascii_start();
     Ok(match begin.first() {
@@ -145,14 +153,14 @@ pub(crate) async fn read(response: Response, origin: &str, policy: &Policy) -> R
 }
 
 /// Sign-in and rate limits, from the status alone.
-fn refused(status: StatusCode, headers: &HeaderMap, origin: &str, policy: &Policy) -> Result<(), LinkError> {
+fn refused(status: StatusCode, headers: &HeaderMap, from: &Endpoint, policy: &Policy) -> Result<(), LinkError> {
     match status {
         StatusCode::UNAUTHORIZED => Err(LinkError::Unauthorized {
-            why: format!("`{origin}` wants a sign-in (HTTP 401)"),
+            why: format!("`{}` wants a sign-in (HTTP 401)", from.origin()),
             hint: "Store a valid token for this server: add it again with its `Authorization` header.".into(),
         }),
         StatusCode::FORBIDDEN => Err(LinkError::Unauthorized {
-            why: format!("`{origin}` refuses access (HTTP 403)"),
+            why: format!("`{}` refuses access (HTTP 403)", from.origin()),
             hint: "The token may lack a permission, or the server refuses this machine; ask who runs it.".into(),
         }),
         StatusCode::TOO_MANY_REQUESTS => Err(LinkError::RateLimited(retry_after(headers, policy))),
@@ -181,8 +189,11 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
+/// Room that is made ahead for a declared length, as a multiple of what has come.
+const AHEAD: usize = 3;
+
 /// Reads a body to its end, bounded.
-async fn whole(mut response: Response, policy: &Policy) -> Result<Vec<u8>, LinkError> {
+async fn whole(mut response: ServerResponse, policy: &Policy) -> Result<Bytes, LinkError> {
     let too_large = || LinkError::Unreadable {
         why: format!("the answer has more than {} bytes", policy.message_cap_bytes),
         raw: Payload::new(""),
@@ -191,26 +202,35 @@ async fn whole(mut response: Response, policy: &Policy) -> Result<Vec<u8>, LinkE
     if told.is_some_and(|bytes| bytes > policy.message_cap_bytes) {
         return Err(too_large());
     }
-    // What a header promises is not reserved: only what comes costs memory.
+    // Copied once, out of the connection's buffer, which is larger and is used again.
     let mut body = Vec::new();
     while let Some(piece) = piece(&mut response, Some(policy.body_idle_limit)).await? {
-        if body.len() + piece.len() > policy.message_cap_bytes {
+        let came = body.len() + piece.len();
+        if came > policy.message_cap_bytes {
             return Err(too_large());
+        }
+        // What a header promises is not reserved: only what comes costs memory.
+        let missing = told.map_or(0, |told| told.saturating_sub(came));
+        if body.capacity() < came {
+            body.reserve(piece.len() + missing.min(came * AHEAD));
         }
         body.extend_from_slice(&piece);
     }
-    Ok(body)
+    Ok(Bytes::from(body))
 }
 
 /// The next piece of a body; `None` at its end.
-pub(crate) async fn piece(response: &mut Response, idle: Option<Duration>) -> Result<Option<bytes::Bytes>, LinkError> {
+pub(crate) async fn piece(response: &mut ServerResponse, idle: Option<Duration>) -> Result<Option<Bytes>, LinkError> {
     let broken = |why: String| LinkError::Broken { why, hint: TRY_AGAIN.into(), sent: true };
-    let next = match idle {
-        Some(idle) => match timeout(idle, response.chunk()).await {
+    let mut chunk = pin!(response.chunk());
+    // Most bodies are there with their head: only one that is waited for needs a timer.
+    let next = match (poll_fn(|cx| Poll::Ready(chunk.as_mut().poll(cx))).await, idle) {
+        (Poll::Ready(next), _) => next,
+        (Poll::Pending, Some(idle)) => match timeout(idle, chunk).await {
             Ok(next) => next,
             Err(_) => return Err(broken(format!("the answer stopped in the middle for {} s", idle.as_secs()))),
         },
-        None => response.chunk().await,
+        (Poll::Pending, None) => chunk.await,
     };
     next.map_err(|_| broken("the connection broke off in the middle of the answer".into()))
 }

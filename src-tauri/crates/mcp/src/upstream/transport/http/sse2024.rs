@@ -13,13 +13,13 @@ use domain::server::Era;
 use futures::StreamExt;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::Response;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
+use super::server_response::ServerResponse;
 use crate::probe::{Initialized, initialized};
 use crate::upstream::transport::http::response::{self, HttpReply, ReplyFailure};
 use crate::upstream::transport::inbound_queue::{self, LinkEnd};
@@ -133,7 +133,7 @@ struct ReaderEnds {
 /// The event stream from the server.
 struct Down {
     events: SseReader,
-    response: Option<Response>,
+    response: Option<ServerResponse>,
 }
 
 impl Down {
@@ -143,7 +143,7 @@ impl Down {
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let origin = endpoint.origin();
         let response = endpoint.send(Method::GET, headers, None).await?;
-        let reply = response::read(response, &origin, policy).await?;
+        let reply = response::read(response, endpoint, policy).await?;
         let HttpReply::Stream(response) = reply else { return Err(nothing(&origin, "it opens no stream")) };
         self.response = Some(response);
         loop {
@@ -243,7 +243,7 @@ async fn post(up: &Endpoint, bytes: Vec<u8>, policy: &Policy) -> Result<(), Link
         if status.is_success() {
             return Ok(());
         }
-        let (html, raw) = match response::read(response, &up.origin(), policy).await? {
+        let (html, raw) = match response::read(response, up, policy).await? {
             HttpReply::Other { html, raw } => (html, raw),
             HttpReply::Json(_) | HttpReply::Stream(_) | HttpReply::Empty => {
                 (false, domain::task::payload::Payload::new(""))

@@ -4,4 +4,5 @@ mod hostile;
 mod legacy;
 mod modern;
 mod peer;
+mod plain;
 mod sse2024;

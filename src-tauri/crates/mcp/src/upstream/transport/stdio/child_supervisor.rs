@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::policy::Policy;
 use domain::ports::Closure;
-use keeper::{ChildExit, ChildRecord, ProcessGroup, ShutdownTimes, end_child};
+use keeper::{ChildExit, ChildRecord, ProcessGroup, ShutdownTimes, end_child, exited};
 use parking_lot::Mutex;
 use process_wrap::tokio::ChildWrapper;
 use tokio::time::timeout;
@@ -67,7 +67,7 @@ impl ChildSupervisor {
     pub(crate) async fn run(mut self) {
         let mut last_resort = LastResort(Some(self.group));
         let asked = tokio::select! {
-            _ = self.child.wait() => false,
+            _ = exited(&mut *self.child) => false,
             () = self.latches.read_out.cancelled() => false,
             () = self.latches.ending.cancelled() => true,
             () = self.stopping.cancelled() => true,
@@ -86,7 +86,9 @@ impl ChildSupervisor {
             self.latches.read_out.cancel();
         }
         drop(self.record);
-        let closure = closure(&self.name, exit, asked, self.complaint.lock().take(), &self.stderr);
+        let complaint = self.complaint.lock().take();
+        self.stderr.ended(exit, asked || complaint.is_some());
+        let closure = closure(&self.name, exit, asked, complaint, &self.stderr);
         tracing::debug!(child.name = %self.name, why = %closure.why, "a child process is over");
         let waiting = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: true };
         let later = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: false };

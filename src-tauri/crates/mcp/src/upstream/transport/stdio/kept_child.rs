@@ -6,6 +6,8 @@
 
 mod delivery_log;
 mod keeper_link;
+mod line_outlet;
+mod line_writer;
 
 use std::sync::Arc;
 

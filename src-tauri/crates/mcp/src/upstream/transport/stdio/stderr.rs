@@ -1,4 +1,4 @@
-//! The end of a child's standard error, as a bounded log.
+//! The end of a child's standard error, and what the server's log is told of the child.
 //!
 //! It is free text and never a sign of failure by itself. Quotes of it lose control characters and the secret values
 //! that we put into the child's environment, because a server that prints its environment must not publish them.
@@ -6,10 +6,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use domain::policy::plain_text;
-use domain::ports::Secret;
+use domain::policy::{Policy, plain_text, without_terminal_sequences};
+use domain::ports::{ProcessExit, ProcessListener, ProcessNews, Secret};
+use keeper::ChildExit;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::log_lines::LogLines;
 
 /// Shorter values are common words; cutting them out would garble the text and hide nothing.
 const SECRET_CHARS_MIN: usize = 4;
@@ -20,13 +23,48 @@ pub(crate) struct StderrTail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     cap: usize,
     secrets: Arc<[Secret]>,
+    /// The lines of the server's log, and who takes them.
+    log: Option<(ProcessListener, Arc<Mutex<LogLines>>)>,
 }
 
 impl StderrTail {
-    /// Keeps the last `cap` bytes.
-    pub(crate) fn new(cap: usize, secrets: Vec<Secret>) -> Self {
-        let secrets = secrets.into_iter().filter(|secret| secret.reveal().len() >= SECRET_CHARS_MIN).collect();
-        Self { kept: Arc::default(), cap, secrets }
+    /// Keeps as much as the policy says, and tells `log` every line.
+    pub(crate) fn new(policy: &Policy, secrets: Vec<Secret>, log: Option<ProcessListener>) -> Self {
+        let secrets: Arc<[Secret]> =
+            secrets.into_iter().filter(|secret| secret.reveal().len() >= SECRET_CHARS_MIN).collect();
+        let log = log.map(|to| {
+            let lines = LogLines::new(to.clone(), Arc::clone(&secrets), &policy.observed);
+            (to, Arc::new(Mutex::new(lines)))
+        });
+        Self { kept: Arc::default(), cap: policy.stderr_kept_bytes, secrets, log }
+    }
+
+    /// The child runs, started by this core.
+    pub(crate) fn started(&self, pid: u32) {
+        self.tell(ProcessNews::Started { pid });
+    }
+
+    /// The child ran on behind its keeper, and wrote this meanwhile and before.
+    pub(crate) fn resumed(&self, pid: u32, earlier: &str) {
+        self.keep(earlier.as_bytes());
+        if let Some((_, lines)) = &self.log {
+            lines.lock().push_earlier(earlier);
+        }
+        self.tell(ProcessNews::Resumed { pid });
+    }
+
+    /// The child is over.
+    pub(crate) fn ended(&self, exit: ChildExit, is_ours: bool) {
+        if let Some((_, lines)) = &self.log {
+            lines.lock().finish();
+        }
+        self.tell(ProcessNews::Ended(ProcessExit { code: exit.code(), signal: exit.signal(), is_ours }));
+    }
+
+    fn tell(&self, news: ProcessNews) {
+        if let Some((to, _)) = &self.log {
+            to.0.heard(news);
+        }
     }
 
     /// Reads to the end of the pipe. The child is never held up: what is too much is dropped, oldest first.
@@ -41,6 +79,13 @@ impl StderrTail {
 
     /// Adds a piece.
     pub(crate) fn push(&self, piece: &[u8]) {
+        self.keep(piece);
+        if let Some((_, lines)) = &self.log {
+            lines.lock().push(piece);
+        }
+    }
+
+    fn keep(&self, piece: &[u8]) {
         let mut kept = self.kept.lock();
         kept.extend(piece);
         let surplus = kept.len().saturating_sub(self.cap);
@@ -54,7 +99,7 @@ impl StderrTail {
         for secret in self.secrets.iter() {
             text = text.replace(secret.reveal(), "…");
         }
-        plain_text(&text, self.cap)
+        plain_text(&without_terminal_sequences(&text), self.cap)
     }
 
     /// The last line with letters in it, for one-line reasons.

@@ -1,6 +1,8 @@
 //! A child from spawn to end. The peers are shell scripts that speak exact bytes.
 
 mod kept_child;
+mod kept_lines;
+mod left_behind;
 mod life;
 mod peer;
 mod probe;

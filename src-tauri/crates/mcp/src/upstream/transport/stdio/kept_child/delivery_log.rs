@@ -55,6 +55,8 @@ pub(crate) struct DeliveryLog {
     open: HashMap<u64, usize>,
     sent: VecDeque<Sent>,
     sent_bytes: usize,
+    /// The link has ended: nothing will be confirmed any more.
+    is_over: bool,
     next: u64,
 }
 
@@ -73,6 +75,7 @@ impl DeliveryLog {
             open: HashMap::new(),
             sent: VecDeque::new(),
             sent_bytes: 0,
+            is_over: false,
             next: 1,
         }
     }
@@ -80,6 +83,11 @@ impl DeliveryLog {
     /// Queues a frame for the keeper.
     pub(crate) fn say(&mut self, frame: KeeperFrame) {
         self.control.push(frame);
+    }
+
+    /// How many frames are queued.
+    pub(crate) fn queued(&self) -> usize {
+        self.control.len()
     }
 
     /// Takes the queued frames.
@@ -207,36 +215,46 @@ impl DeliveryLog {
         self.sent.len() < messages && self.sent_bytes < bytes
     }
 
-    /// A line leaves for the child; its number.
+    /// A line leaves for the child; its number. After the end of the link nobody confirms it, and `written` is dropped.
     pub(crate) fn send(&mut self, bytes: usize, written: Option<oneshot::Sender<Result<(), LinkError>>>) -> u64 {
         let number = self.next;
         self.next += 1;
+        if self.is_over {
+            return number;
+        }
         self.sent_bytes += bytes;
         self.sent.push_back(Sent { number, bytes, written });
         number
     }
 
-    /// The child has the line, or why not.
-    pub(crate) fn wrote(&mut self, number: u64, why_not: &str) {
+    /// The child has this line and all before it.
+    pub(crate) fn wrote(&mut self, number: u64) {
+        while let Some(sent) = self.sent.pop_front_if(|sent| sent.number <= number) {
+            self.sent_bytes -= sent.bytes;
+            if let Some(written) = sent.written {
+                // Whoever sent it may have gone on.
+                let _ = written.send(Ok(()));
+            }
+        }
+    }
+
+    /// The child did not get this line.
+    pub(crate) fn not_written(&mut self, number: u64, why: &str) {
         let Some(at) = self.sent.iter().position(|sent| sent.number == number) else { return };
         let Some(Sent { bytes, written, .. }) = self.sent.remove(at) else { return };
         self.sent_bytes -= bytes;
         let Some(written) = written else { return };
-        let done = if why_not.is_empty() {
-            Ok(())
-        } else {
-            Err(LinkError::Broken {
-                why: format!("the server does not take messages: {why_not}"),
-                hint: "Taskwarden starts it again; look at its standard error for the cause.".into(),
-                sent: true,
-            })
-        };
         // Whoever sent it may have gone on.
-        let _ = written.send(done);
+        let _ = written.send(Err(LinkError::Broken {
+            why: format!("the server does not take messages: {why}"),
+            hint: "Taskwarden starts it again; look at its standard error for the cause.".into(),
+            sent: true,
+        }));
     }
 
-    /// The link has ended; its waiters learn it from there.
+    /// The link has ended; those who wait for a line learn it from there, and so do those who send one now.
     pub(crate) fn drop_sent(&mut self) {
+        self.is_over = true;
         self.sent.clear();
         self.sent_bytes = 0;
     }
@@ -258,6 +276,22 @@ mod tests {
     fn called(log: &mut DeliveryLog, n: u64) {
         log.announce(RequestTag(n), ticket(u128::from(n)), false);
         log.asking(RequestTag(n), n);
+    }
+
+    #[test]
+    fn who_sends_a_line_after_the_end_of_the_link_does_not_wait_for_it() {
+        let mut log = DeliveryLog::new(10);
+        let (before, mut waits) = oneshot::channel();
+        log.send(10, Some(before));
+        log.drop_sent();
+        assert!(waits.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Closed), "it was told");
+        let (after, mut waits) = oneshot::channel();
+        log.send(10, Some(after));
+        assert!(
+            waits.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Closed),
+            "and so is this one"
+        );
+        assert!(log.may_send(1, 1), "nothing is on its way");
     }
 
     #[test]
@@ -307,6 +341,24 @@ mod tests {
         said(&mut log);
         log.over(&OutputPart::Answer(RequestTag(7)));
         assert_eq!(said(&mut log), [(FrameKind::Forget, 7)], "its note is forgotten");
+    }
+
+    #[test]
+    fn a_confirmation_stands_for_all_lines_before_it_and_a_failure_for_one() {
+        let mut log = DeliveryLog::new(10);
+        let mut told: Vec<_> = (0..4)
+            .map(|_| {
+                let (written, told) = oneshot::channel();
+                log.send(10, Some(written));
+                told
+            })
+            .collect();
+        assert!(!log.may_send(4, 100) && log.may_send(5, 100), "four are on their way");
+        log.wrote(2);
+        log.not_written(3, "its input is closed");
+        let outcomes: Vec<_> = told.iter_mut().map(|told| told.try_recv().map(|done| done.is_ok()).ok()).collect();
+        assert_eq!(outcomes, [Some(true), Some(true), Some(false), None], "the last is still on its way");
+        assert!(log.may_send(2, 11) && !log.may_send(2, 10), "one line of ten bytes is left");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! child with its keeper; only `close` ends it. What this core did not record stays with the keeper
 //! (`delivery_log.rs`).
 
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -12,16 +14,18 @@ use domain::policy::Policy;
 use domain::ports::Closure;
 use futures::Stream;
 use keeper::{
-    ChildExit, FrameKind, FrameReader, KeeperConnection, KeeperFrame, Launch, MessageSkim, ProcessGroup, start_time,
+    ChildExit, FrameKind, FrameReader, KeeperConnection, KeeperFrame, Launch, LocalReader, MessageSkim, ProcessGroup,
+    start_time,
 };
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::AsyncRead;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::delivery_log::{DeliveryLog, Note};
+use super::line_outlet::{LineOutlet, SentNow};
+use super::line_writer::LineWriter;
 use crate::upstream::transport::inbound_queue::LinkEnd;
 use crate::upstream::transport::line_connection::{
     LineConnection, LineTransport, OUTBOX_CAPACITY, OutgoingLine, OutputPart,
@@ -31,38 +35,118 @@ use crate::upstream::transport::stdio::child_supervisor::{Complaint, closure};
 use crate::upstream::transport::stdio::stderr::StderrTail;
 use crate::upstream::transport::{OpenContext, inbound_queue};
 
-/// Frames are written together up to about this size.
-const WRITE_BYTES: usize = 64 * 1_024;
+/// So many frames about what is recorded do not wait.
+pub(super) const CONTROL_MAX: usize = 64;
 
 /// What a link and its tasks share about a kept child.
 pub(crate) struct Kept {
-    log: Mutex<DeliveryLog>,
-    wake: Notify,
+    pub(super) log: Mutex<DeliveryLog>,
+    /// Locked before the log where both are.
+    pub(super) outlet: Mutex<LineOutlet>,
+    /// Lines in the queue, or about to be: none may overtake them.
+    pub(super) queued: AtomicUsize,
+    /// Wakes the writer.
+    pub(super) wake: Notify,
+    /// Frames wait for company, and the writer knows.
+    pub(super) control_waits: AtomicBool,
+    limits: WriteLimits,
     /// The child is to end.
-    ending: CancellationToken,
+    pub(super) ending: CancellationToken,
     /// The child stays with its keeper.
-    leaving: CancellationToken,
+    pub(super) leaving: CancellationToken,
     /// The keeper has the state that the next core needs.
-    has_word: std::sync::atomic::AtomicBool,
+    has_word: AtomicBool,
+    /// The keeper is no older than [`FrameKind::Request`].
+    takes_requests: bool,
     stderr: StderrTail,
+}
+
+/// What may be on its way to the child at once.
+struct WriteLimits {
+    messages: usize,
+    bytes: usize,
 }
 
 impl Kept {
     /// Sends the keeper what the next core must know.
     pub(crate) fn leave_state(&self, state: Vec<u8>) {
         self.tell(|log| log.say(KeeperFrame::new(FrameKind::State, 0, state)));
-        self.has_word.store(true, std::sync::atomic::Ordering::Release);
+        self.has_word.store(true, Ordering::Release);
     }
 
     /// Registers a pending call of an earlier core.
     pub(crate) fn adopt(&self, note: &Note) {
         self.tell(|log| log.adopt(note));
-        self.has_word.store(true, std::sync::atomic::Ordering::Release);
+        self.has_word.store(true, Ordering::Release);
     }
 
     fn tell(&self, change: impl FnOnce(&mut DeliveryLog)) {
         change(&mut self.log.lock());
         self.wake.notify_one();
+    }
+
+    /// Changes what nobody waits for: the keeper is told with the next line, or a little later.
+    fn tell_later(&self, change: impl FnOnce(&mut DeliveryLog)) {
+        let queued = {
+            let mut log = self.log.lock();
+            change(&mut log);
+            log.queued()
+        };
+        let is_first = queued > 0 && !self.control_waits.swap(true, Ordering::AcqRel);
+        if is_first || queued > CONTROL_MAX {
+            self.wake.notify_one();
+        }
+    }
+
+    pub(super) fn may_send(&self) -> bool {
+        self.log.lock().may_send(self.limits.messages, self.limits.bytes)
+    }
+
+    /// Sends a line, after the frames that belong before it.
+    pub(super) fn send(&self, outlet: &mut LineOutlet, line: OutgoingLine, is_awaited: bool) -> SentNow {
+        let number = {
+            let mut log = self.log.lock();
+            log.take_control(outlet.staged());
+            log.send(line.bytes.len(), line.written)
+        };
+        let kind = if is_awaited || !self.takes_requests { FrameKind::Input } else { FrameKind::Request };
+        outlet.send(kind, number, &line.bytes)
+    }
+
+    /// Puts a line that was queued behind what is staged, or gives it back while the window is full. Both are decided
+    /// under the lock under which others send at once: a keeper leaves a core that exceeds the window.
+    pub(super) fn stage_if_room(&self, line: OutgoingLine) -> Option<OutgoingLine> {
+        let mut outlet = self.outlet.lock();
+        if !self.may_send() {
+            return Some(line);
+        }
+        self.stage_behind(&mut outlet, line);
+        None
+    }
+
+    /// Puts a line that was queued behind what is staged.
+    pub(super) fn stage(&self, line: OutgoingLine) {
+        self.stage_behind(&mut self.outlet.lock(), line);
+    }
+
+    fn stage_behind(&self, outlet: &mut LineOutlet, line: OutgoingLine) {
+        let OutgoingLine { bytes, written } = line;
+        let mut log = self.log.lock();
+        log.take_control(outlet.staged());
+        let number = log.send(bytes.len(), written);
+        drop(log);
+        KeeperFrame::new(FrameKind::Input, number, bytes).put(outlet.staged());
+        self.queued.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn stage_control(&self) {
+        let mut outlet = self.outlet.lock();
+        self.log.lock().take_control(outlet.staged());
+    }
+
+    /// Writes all that is staged.
+    pub(super) async fn write_staged(&self) -> std::io::Result<()> {
+        poll_fn(|cx| self.outlet.lock().poll_write(cx)).await
     }
 }
 
@@ -81,7 +165,7 @@ impl LineTransport for KeptWire {
 
     fn begin_leave(&self) {
         // Without the state, no core could resume the child.
-        if !self.0.has_word.load(std::sync::atomic::Ordering::Acquire) {
+        if !self.0.has_word.load(Ordering::Acquire) {
             self.0.ending.cancel();
         } else if !self.0.ending.is_cancelled() {
             self.0.leaving.cancel();
@@ -92,8 +176,36 @@ impl LineTransport for KeptWire {
         "stdio"
     }
 
+    fn send_now(&self, line: OutgoingLine, is_awaited: bool) -> Result<(), OutgoingLine> {
+        // Whoever holds the lock writes just now.
+        let Some(mut outlet) = self.0.outlet.try_lock() else { return Err(line) };
+        if !outlet.is_free() || self.0.queued.load(Ordering::Acquire) > 0 || !self.0.may_send() {
+            return Err(line);
+        }
+        let sent = self.0.send(&mut outlet, line, is_awaited);
+        drop(outlet);
+        if sent == SentNow::Staged {
+            self.0.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    fn line_queued(&self) {
+        self.0.queued.fetch_add(1, Ordering::AcqRel);
+        // The window may have been freed between the look that queued this line and its count: then nobody else wakes
+        // the writer.
+        if self.0.may_send() {
+            self.0.wake.notify_one();
+        }
+    }
+
+    fn line_dropped(&self) {
+        self.0.queued.fetch_sub(1, Ordering::AcqRel);
+    }
+
     fn asking(&self, tag: RequestTag, id: u64) {
-        self.0.tell(|log| log.asking(tag, id));
+        // Its line follows at once and takes the note along.
+        self.0.log.lock().asking(tag, id);
     }
 
     fn note_call(&self, tag: RequestTag, ticket: HandleId, augment: bool) {
@@ -101,11 +213,11 @@ impl LineTransport for KeptWire {
     }
 
     fn settle(&self, ticket: HandleId) {
-        self.0.tell(|log| log.settle(ticket));
+        self.0.tell_later(|log| log.settle(ticket));
     }
 
     fn over(&self, what: &OutputPart) {
-        self.0.tell(|log| log.over(what));
+        self.0.tell_later(|log| log.over(what));
     }
 }
 
@@ -115,7 +227,7 @@ pub(crate) struct KeeperLink {
     pub(crate) kept: Arc<Kept>,
     pub(crate) heard: CancellationToken,
     pub(crate) pid: u32,
-    streams: (FrameReader<OwnedReadHalf>, OwnedWriteHalf),
+    frames: FrameReader<LocalReader>,
     parcels: mpsc::Receiver<OutgoingLine>,
     inbound: std::pin::Pin<Box<dyn Stream<Item = InboundMessage> + Send>>,
     name: String,
@@ -126,20 +238,29 @@ impl KeeperLink {
     /// Puts a link together over an open connection.
     pub(crate) fn new(launch: &Launch, connection: KeeperConnection, ctx: &OpenContext) -> Self {
         let KeeperConnection { hello, frames, to } = connection;
-        let streams = (frames, to);
         let policy = &ctx.policy;
-        let stderr = StderrTail::new(policy.stderr_kept_bytes, launch.secret_env.values().cloned().collect());
-        stderr.push(hello.stderr.as_bytes());
+        let stderr = StderrTail::new(policy, launch.secret_env.values().cloned().collect(), ctx.process.clone());
+        if hello.visit > 1 {
+            stderr.resumed(hello.pid, &hello.stderr);
+        } else {
+            stderr.started(hello.pid);
+            stderr.push(hello.stderr.as_bytes());
+        }
         let kept = Arc::new(Kept {
             log: Mutex::new(DeliveryLog::new(policy.keeping.replies_kept)),
+            outlet: Mutex::new(LineOutlet::new(to, policy.keeping.confirm_wait)),
+            queued: AtomicUsize::new(0),
             wake: Notify::new(),
+            control_waits: AtomicBool::new(false),
+            limits: WriteLimits { messages: policy.keeping.input_messages, bytes: policy.keeping.input_bytes },
             ending: CancellationToken::new(),
             leaving: CancellationToken::new(),
             has_word: false.into(),
+            takes_requests: hello.takes_requests(),
             stderr,
         });
         if hello.state.is_some() {
-            kept.has_word.store(true, std::sync::atomic::Ordering::Release);
+            kept.has_word.store(true, Ordering::Release);
         }
         let over = Arc::new(LinkEnd::default());
         let (sink, inbound) = inbound_queue::channel(policy, &over);
@@ -155,7 +276,7 @@ impl KeeperLink {
             kept,
             heard,
             pid: hello.pid,
-            streams,
+            frames,
             parcels,
             inbound: Box::pin(inbound),
             name: launch.command.clone(),
@@ -165,7 +286,7 @@ impl KeeperLink {
 
     /// Starts the reader, the writer and the end task.
     pub(crate) fn listen(self) -> impl Stream<Item = InboundMessage> + Send {
-        let Self { link, kept, heard, pid, streams: (frames, to), parcels, inbound, name, ctx } = self;
+        let Self { link, kept, heard, pid, frames, parcels, inbound, name, ctx } = self;
         let scope = &ctx.supervisor;
         let done = CancellationToken::new();
         let complaint = Complaint::default();
@@ -176,8 +297,9 @@ impl KeeperLink {
             // Nobody waits for it when the child stays with its keeper.
             let _ = tell.send(reader.read(frames).await);
         });
-        let writer = write(to, parcels, Arc::clone(&kept), Arc::clone(&ctx.policy), done.clone());
-        scope.spawn_draining("kept writer", writer);
+        let writer =
+            LineWriter { kept: Arc::clone(&kept), parcels, policy: Arc::clone(&ctx.policy), done: done.clone() };
+        scope.spawn_draining("kept writer", writer.run());
         let end = End {
             kept,
             over: Arc::clone(&link.over),
@@ -228,7 +350,7 @@ impl Reader {
                 // Without a link nobody needs the line.
                 let link = self.link.upgrade().filter(|_| self.complaint.lock().is_none())?;
                 match link.accept(&body).await {
-                    Ok(parts) => self.kept.tell(|log| log.read(number, parts)),
+                    Ok(parts) => self.kept.tell_later(|log| log.read(number, parts)),
                     Err(_) => {
                         *self.complaint.lock() = Some("it sends more than is taken from it".into());
                         self.kept.ending.cancel();
@@ -240,14 +362,25 @@ impl Reader {
                 let mut skim = MessageSkim::default();
                 skim.feed(&body, body.len());
                 link.accept_oversized(&skim);
-                self.kept.tell(|log| log.read(number, Vec::new()));
+                self.kept.tell_later(|log| log.read(number, Vec::new()));
             }
             FrameKind::Exited => return Some((serde_json::from_slice(&body).unwrap_or_default(), number)),
-            FrameKind::Wrote => self.kept.tell(|log| log.wrote(number, &String::from_utf8_lossy(&body))),
+            FrameKind::Wrote => {
+                if body.is_empty() {
+                    self.kept.log.lock().wrote(number);
+                } else {
+                    self.kept.log.lock().not_written(number, &String::from_utf8_lossy(&body));
+                }
+                if self.kept.queued.load(Ordering::Acquire) > 0 {
+                    // There may be room for them now.
+                    self.kept.wake.notify_one();
+                }
+            }
             FrameKind::Heard => self.heard.cancel(),
             FrameKind::Stderr => self.kept.stderr.push(&body),
             // Only cores send these, and the greeting has been read.
             FrameKind::Input
+            | FrameKind::Request
             | FrameKind::Note
             | FrameKind::Forget
             | FrameKind::Settle
@@ -260,69 +393,6 @@ impl Reader {
         }
         None
     }
-}
-
-async fn write(
-    mut to: impl AsyncWrite + Unpin,
-    mut parcels: mpsc::Receiver<OutgoingLine>,
-    kept: Arc<Kept>,
-    policy: Arc<Policy>,
-    done: CancellationToken,
-) {
-    let (messages, bytes_max) = (policy.keeping.input_messages, policy.keeping.input_bytes);
-    let mut bytes = Vec::new();
-    let (mut ordered, mut has_link) = (false, true);
-    loop {
-        kept.log.lock().take_control(&mut bytes);
-        if !bytes.is_empty() {
-            if to.write_all(&bytes).await.is_err() {
-                return;
-            }
-            bytes.clear();
-            bytes.shrink_to(WRITE_BYTES);
-            continue;
-        }
-        let may_send = !ordered && has_link && kept.log.lock().may_send(messages, bytes_max);
-        tokio::select! {
-            biased;
-            () = kept.wake.notified() => {}
-            // What is queued goes out before the end is looked at, unless the child does not take it.
-            parcel = parcels.recv(), if may_send => match parcel {
-                Some(parcel) => put(&kept, parcel, &mut bytes),
-                // The link is gone; whether it left or ended the child is said below.
-                None => has_link = false,
-            },
-            () = kept.ending.cancelled(), if !ordered => {
-                ordered = true;
-                KeeperFrame::bare(FrameKind::End, 0).put(&mut bytes);
-            }
-            () = kept.leaving.cancelled() => break,
-            () = done.cancelled() => break,
-        }
-        while bytes.len() < WRITE_BYTES
-            && !ordered
-            && kept.log.lock().may_send(messages, bytes_max)
-            && let Ok(parcel) = parcels.try_recv()
-        {
-            put(&kept, parcel, &mut bytes);
-        }
-    }
-    // What was queued before the core left, and what it has recorded.
-    while !ordered && let Ok(parcel) = parcels.try_recv() {
-        put(&kept, parcel, &mut bytes);
-    }
-    kept.log.lock().take_control(&mut bytes);
-    // A keeper that does not take them is gone or stuck; nothing can be done about it from here.
-    let _ = timeout(policy.drain_limit, to.write_all(&bytes)).await;
-}
-
-/// Appends a line for the child, after the frames that belong before it.
-fn put(kept: &Kept, OutgoingLine { bytes: line, written }: OutgoingLine, bytes: &mut Vec<u8>) {
-    let mut log = kept.log.lock();
-    log.take_control(bytes);
-    let number = log.send(line.len(), written);
-    drop(log);
-    KeeperFrame::new(FrameKind::Input, number, line).put(bytes);
 }
 
 /// Reports why the link ended.
@@ -365,6 +435,7 @@ impl End {
             }),
             Some(None) => {
                 self.end_unkept().await;
+                self.kept.stderr.ended(ChildExit::default(), false);
                 self.tell(Closure {
                     why: format!("`{}` was ended because its keeper is gone", self.name),
                     hint: "Taskwarden starts it again.".into(),
@@ -374,6 +445,7 @@ impl End {
             Some(Some((exit, last))) => {
                 let complaint = self.complaint.lock().take();
                 let asked = self.kept.ending.is_cancelled() && complaint.is_none();
+                self.kept.stderr.ended(exit, asked || complaint.is_some());
                 self.tell(closure(&self.name, exit, asked, complaint, &self.kept.stderr));
                 self.take_all().await;
                 self.kept.tell(|log| log.say(KeeperFrame::bare(FrameKind::Settle, last)));

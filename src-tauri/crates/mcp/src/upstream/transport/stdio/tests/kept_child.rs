@@ -31,7 +31,7 @@ fn key() -> KeeperKey {
     KeeperKey::derive(&[7; 32])
 }
 
-fn kept(policy: Policy) -> Bench {
+pub(super) fn kept(policy: Policy) -> Bench {
     let mut bench = Bench::new(policy);
     let dir = bench.dir.path().join("keep");
     bench.ctx.keeper = Some(KeeperProgram { command: vec![keeper_program()], dir, key: key() });
@@ -57,7 +57,7 @@ async fn open_in(bench: &Bench, ctx: &OpenContext, script: &str) -> Result<Opene
     timeout(LIMIT, opening).await.expect("opening ends in time")
 }
 
-async fn open(bench: &Bench, script: &str) -> OpenedLink {
+pub(super) async fn open(bench: &Bench, script: &str) -> OpenedLink {
     open_in(bench, &bench.ctx, script).await.expect("opened")
 }
 

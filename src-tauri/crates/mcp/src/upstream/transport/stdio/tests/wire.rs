@@ -19,7 +19,7 @@ echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}'; cat > /dev/n
     let raw = serde_json::value::RawValue::from_string("{\"n\": 1.0,\n \"big\": 12345678901234567890123}".into());
     let outgoing = OutgoingRequest {
         params: json!({"name":"t","_meta":{"progressToken":"p-1"}}),
-        verbatim: vec![("arguments", raw.expect("JSON"))],
+        verbatim: vec![("arguments", raw.expect("JSON").get().into())],
         ..ask("tools/call", 5, None)
     };
     opened.link.request(outgoing).await.expect("answered");
