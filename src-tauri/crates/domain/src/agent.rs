@@ -52,6 +52,8 @@ pub struct Agent {
     pub revoked: Option<Timestamp>,
     /// What its token hashes to.
     pub token: TokenDigest,
+    /// When that token was made. The token that was made last is the one that counts.
+    pub token_made: Timestamp,
     /// When it was last seen, as last flushed.
     pub seen: Option<Timestamp>,
     /// What its program says it is, `name version`; capped plain text, self-reported.

@@ -79,7 +79,7 @@ pub enum Verb {
     ServerRemoved,
     /// A child process was started.
     ProcessStarted,
-    /// A leftover process of an earlier run was ended.
+    /// A leftover process of an earlier run was ended, or a person ended the process of a server.
     ProcessEnded,
     /// An agent was added.
     AgentAdded,
@@ -111,10 +111,16 @@ pub enum Verb {
     SegmentRemoved,
     /// The session of a browser was ended by a person.
     SessionRevoked,
+    /// How a server is reached was changed by a person.
+    ServerChanged,
+    /// A person closed the connection to a server, or restarted its process, to open it anew.
+    ServerRestarted,
+    /// An agent was given a new token; the one before opens nothing any more.
+    AgentTokenReplaced,
 }
 
 impl Verb {
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 40] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -152,6 +158,9 @@ impl Verb {
         Self::StorageChanged,
         Self::SegmentRemoved,
         Self::SessionRevoked,
+        Self::ServerChanged,
+        Self::ServerRestarted,
+        Self::AgentTokenReplaced,
     ];
 
     /// The word of the export format.
@@ -195,6 +204,9 @@ impl Verb {
             Self::StorageChanged => "storageChanged",
             Self::SegmentRemoved => "segmentRemoved",
             Self::SessionRevoked => "sessionRevoked",
+            Self::ServerChanged => "serverChanged",
+            Self::ServerRestarted => "serverRestarted",
+            Self::AgentTokenReplaced => "agentTokenReplaced",
         }
     }
 }

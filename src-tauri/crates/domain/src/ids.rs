@@ -121,6 +121,10 @@ random_id!(
     WindowId, "win_"
 );
 random_id!(
+    /// What a person decided to answer whenever a question comes again. Its changes are versions of it.
+    StandingAnswerId, "ans_"
+);
+random_id!(
     /// One run of the core, from start to stop.
     HostId, "hst_"
 );

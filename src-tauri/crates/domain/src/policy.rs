@@ -9,9 +9,11 @@ mod host;
 mod keeper;
 mod listener;
 mod mcp_server;
+mod observed_server;
 mod plain_text;
 mod retention;
 pub mod schedule;
+mod search;
 mod shares;
 mod token_counting;
 
@@ -22,9 +24,11 @@ pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT};
 pub use host::HostPolicy;
 pub use keeper::KeeperPolicy;
 pub use listener::ListenerPolicy;
-pub use mcp_server::ServingPolicy;
-pub use plain_text::plain_text;
+pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
+pub use observed_server::ObservedServerPolicy;
+pub use plain_text::{plain_text, without_terminal_sequences};
 pub use retention::RetentionPolicy;
+pub use search::SearchPolicy;
 pub use shares::SharePolicy;
 pub use token_counting::CountingPolicy;
 
@@ -277,6 +281,10 @@ pub struct Policy {
     pub shares: SharePolicy,
     /// How long what is stored is kept, and how much of it.
     pub retention: RetentionPolicy,
+    /// What is kept in memory of each server: its log, and how its requests went.
+    pub observed: ObservedServerPolicy,
+    /// What is searched in what tasks say.
+    pub search: SearchPolicy,
 }
 
 impl Default for Policy {
@@ -381,6 +389,8 @@ impl Default for Policy {
             counting: CountingPolicy::default(),
             shares: SharePolicy::default(),
             retention: RetentionPolicy::default(),
+            observed: ObservedServerPolicy::default(),
+            search: SearchPolicy::default(),
         }
     }
 }

@@ -12,14 +12,15 @@ mod upstream;
 
 use futures_core::future::BoxFuture;
 
-pub use call_intents::{CallIntent, CallIntents};
-pub use registry::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
+pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
+pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::error::RegistryError;
 pub use registry::storage::{
     AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
 };
 pub use registry::task_list::{
-    AlikeTasks, CancelFacts, GroupBy, TaskFlag, TaskGroups, TaskListQuery, TaskOrder, TaskRows, UserDataItem,
+    AlikeTasks, CancelFacts, GroupBy, SortColumn, TaskFlag, TaskGroups, TaskListQuery, TaskOrder, TaskRows,
+    UserDataItem,
 };
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, InboxItem, InboxPage, Recorded, Registry,
@@ -28,8 +29,8 @@ pub use registry::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
-    UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, ListedTasks, ProcessExit, ProcessListener, ProcessNews, ProcessObserver,
+    ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

@@ -351,7 +351,7 @@ pub enum Refusal {
     #[error("this task is not waiting for an answer")]
     NothingAsked,
     /// Somebody was faster.
-    #[error("already answered by {by} at {at}")]
+    #[error("already answered by {} at {at}", .by.name())]
     AlreadyAnswered { by: Decider, at: Timestamp },
     /// The server took the question back.
     #[error("the server no longer asks this")]
@@ -384,7 +384,7 @@ pub enum Refusal {
     #[error("the task is already over ({0})")]
     AlreadyOver(&'static str),
     /// A cancel was requested before.
-    #[error("a cancel was already requested by {by} at {at}")]
+    #[error("a cancel was already requested by {} at {at}", .by.name())]
     AlreadyAsked { by: Decider, at: Timestamp },
     /// The question already left, or its time to undo is over.
     #[error("the answer was already sent")]

@@ -1,4 +1,5 @@
-//! A page of a hundred tasks out of 100 and out of 1,000,000 (or as many as the first argument says).
+//! Lists of tasks: the two figures of 100,000 tasks that have an aim, then a page of a hundred tasks out of 100 and out
+//! of 1,000,000 (or as many as the first argument says; `0` measures the two figures alone).
 //!
 //! Tasks are admitted like any other, so the files are what a long life leaves behind. Every kind of page that people
 //! and the window ask for is measured on both registries in turn; places far down and groups on the large one. Prints
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use domain::policy::Policy;
-use domain::ports::{GroupBy, Registry, TaskListQuery, TaskOrder, TaskQuery};
+use domain::ports::{GroupBy, Registry, SortColumn, TaskListQuery, TaskOrder, TaskQuery};
 use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -21,6 +22,11 @@ use testkit::contract::{ContractFixtures, commit_of};
 const FIXTURES: ContractFixtures = ContractFixtures::of(9);
 const SMALL: u64 = 100;
 const LARGE: u64 = 1_000_000;
+/// What the aims are about: the first rows of so many tasks, and a page of a group at a place far down.
+const AIMED: u64 = 100_000;
+const FAR_DOWN: u64 = 50_000;
+/// How often a registry is opened anew for its first rows.
+const OPENINGS: u32 = 9;
 /// Admissions on their way at the same time while filling.
 const AT_ONCE: u64 = 4_000;
 const ROUNDS: u32 = 60;
@@ -36,11 +42,15 @@ fn part(number: u64) -> (TaskHandle, Phase) {
     (handle, phase.unwrap_or(Phase::Done))
 }
 
-async fn filled(path: &Path, tasks: u64) -> SqliteRegistry {
+async fn open(path: &Path) -> SqliteRegistry {
     let policy = Policy { group_commit_max: 1_024, ..Policy::default() };
     let opening = RegistryOptions { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now: Timestamp::EPOCH };
     let opened = SqliteRegistry::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await;
-    let registry = opened.expect("a new registry opens");
+    opened.expect("a registry opens")
+}
+
+async fn filled(path: &Path, tasks: u64) -> SqliteRegistry {
+    let registry = open(path).await;
     let mut first = 0;
     while first < tasks {
         let next = (first + AT_ONCE).min(tasks);
@@ -73,7 +83,7 @@ fn queries() -> Vec<(&'static str, TaskQuery)> {
 fn screens(tasks: u64) -> Vec<(&'static str, TaskListQuery, u64)> {
     let all = TaskListQuery::default;
     let within = |group: &str| TaskListQuery { within: Some(group.into()), ..all() };
-    let deep = 50_000;
+    let deep = FAR_DOWN;
     // A task is created each 10 ms.
     let tenth = i64::try_from(tasks * 9).expect("fits");
     vec![
@@ -134,6 +144,73 @@ async fn measure_screens(registry: &SqliteRegistry, tasks: u64) {
     }
 }
 
+/// Prints the two figures of a long list that have an aim: what a window waits for before its first rows, and a page
+/// of a group at a place far down.
+async fn measure_aims(folder: &Path) {
+    let path = folder.join("aimed").join("registry.sqlite");
+    filled(&path, AIMED).await.close().await;
+    let mut first = Vec::new();
+    for _ in 0..OPENINGS {
+        let registry = open(&path).await;
+        let begun = Instant::now();
+        let page = registry.page(TaskListQuery::default(), 0, 100).await.expect("a page");
+        registry.view(TaskListQuery::default()).await.expect("a view");
+        first.push(begun.elapsed());
+        assert_eq!(page.rows.len(), 100, "the first rows are there");
+        registry.close().await;
+    }
+    let registry = open(&path).await;
+    let group = TaskListQuery { within: Some("finished".into()), ..TaskListQuery::default() };
+    let mut deep = Vec::new();
+    for _ in 0..ROUNDS {
+        let begun = Instant::now();
+        let page = registry.page(group.clone(), FAR_DOWN, 100).await.expect("a page");
+        deep.push(begun.elapsed());
+        assert_eq!(page.rows.len(), 100, "the group reaches that far");
+    }
+    let sorted = sorted_pages(&registry).await;
+    registry.close().await;
+    let print = |what: &str, took, aim: u32| {
+        println!(
+            "{{\"metric\": \"{AIMED} tasks: {what}\", \"ours\": {:.2}, \"unit\": \"ms\", \"aim\": \"< {aim} ms\"}}",
+            median(took)
+        );
+    };
+    print("first rows and groups after opening", first, 100);
+    print(&format!("page of a grouped list at place {FAR_DOWN}"), deep, 10);
+    for (what, took, aim) in sorted {
+        print(&what, took, aim);
+    }
+}
+
+/// How long pages take of lists that are sorted by a column, at the beginning and far down, and of a text that finds as
+/// many tasks by what they say as one search may.
+async fn sorted_pages(registry: &SqliteRegistry) -> Vec<(String, Vec<Duration>, u32)> {
+    let mut figures = Vec::new();
+    let all = TaskListQuery { group_by: GroupBy::None, ..TaskListQuery::default() };
+    let mut queries: Vec<(String, TaskListQuery, u64, u32)> = Vec::new();
+    for column in [SortColumn::Phase, SortColumn::Tool, SortColumn::Server, SortColumn::Agent] {
+        let query = TaskListQuery { order: TaskOrder::By { column, is_descending: false }, ..all.clone() };
+        queries.push((format!("first page by {column:?}"), query.clone(), 0, 100));
+        queries.push((format!("page by {column:?} at place {FAR_DOWN}"), query, FAR_DOWN, 10));
+    }
+    let found = (0..5_000).map(|number| FIXTURES.id(number * 20)).collect();
+    let text = TaskListQuery { text: Some("nothing is called so".into()), found, ..all };
+    queries.push(("first page of 5,000 tasks that say a text".into(), text, 0, 100));
+    for (what, query, offset, aim) in queries {
+        let mut took = Vec::new();
+        for _ in 0..OPENINGS {
+            let begun = Instant::now();
+            let page = registry.page(query.clone(), offset, 100).await.expect("a page");
+            registry.view(query.clone()).await.expect("a view");
+            took.push(begun.elapsed());
+            assert_eq!(page.rows.len(), 100, "`{what}` has a whole page");
+        }
+        figures.push((what, took, aim));
+    }
+    figures
+}
+
 /// The median of a page's time.
 fn median(mut took: Vec<Duration>) -> f64 {
     took.sort_unstable();
@@ -144,6 +221,10 @@ fn median(mut took: Vec<Duration>) -> f64 {
 async fn main() {
     let tasks = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(LARGE);
     let folder = tempfile::tempdir().expect("a folder");
+    measure_aims(folder.path()).await;
+    if tasks == 0 {
+        return;
+    }
     let small = filled(&folder.path().join("small").join("registry.sqlite"), SMALL).await;
     let begun = Instant::now();
     let large = filled(&folder.path().join("large").join("registry.sqlite"), tasks).await;

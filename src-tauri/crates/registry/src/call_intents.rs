@@ -1,7 +1,8 @@
 //! Agents' calls that may be on their way, in a file of their own (ruling 21, decision 0012).
 //!
-//! The file survives the death of the process, not of the machine: nothing here waits for the disk. An intent that ends
-//! before it is written is never written, so a quick call costs two look-ups in a map. The next opening reads what a crash
+//! The file survives the death of the process, not of the machine: nothing here waits for the disk. The writer looks at
+//! intervals of `gateway.intent_settle`; an intent that ends before it is written is never written, so a quick call costs
+//! two look-ups in a map and wakes nobody (decision 0027). The next opening reads what a crash
 //! left. The durable record of tasks is [`crate::SqliteRegistry`]; what an interrupted call means is not decided here.
 
 mod file;

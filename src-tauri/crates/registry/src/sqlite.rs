@@ -1,8 +1,9 @@
 //! The registry on SQLite: one writer with group commit, four readers beside it (WAL).
 //!
 //! `tables/` has the SQL of each table, `read/` lists over many tasks, `write/` the one writing connection. Readers see only
-//! committed state and cache nothing, so a second process that reads the same file sees the same. Read `open.rs` for what
-//! opening does and refuses, `port.rs` for the methods of the port.
+//! committed state, and a second process that reads the same file sees the same. Beside the writer, some answers are kept
+//! until it writes again (`read/kept_answers.rs`). Read `open.rs` for what opening does and refuses, `port.rs` for the
+//! methods of the port.
 
 mod batch;
 pub(crate) mod errors;
@@ -45,6 +46,7 @@ pub(crate) struct StoreContext {
     sealer: Sealer,
     limits: StoreLimits,
     health: write::health::WriterHealth,
+    kept: read::kept_answers::KeptAnswers,
 }
 
 /// The numbers of the policy that bind here.

@@ -12,6 +12,7 @@ mod change_log;
 mod counts;
 mod fixtures;
 mod inbox;
+mod prices;
 mod servers;
 mod storage;
 mod task_list;
@@ -58,6 +59,7 @@ pub async fn check(registry: &dyn Registry) {
     agents::check(registry).await;
     counts::check(registry).await;
     Box::pin(token_usage::check(registry)).await;
+    Box::pin(prices::check(registry)).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

@@ -7,6 +7,7 @@
 mod agents;
 mod audit_chain;
 mod port;
+mod questions;
 mod storage;
 mod store;
 mod task_list;

@@ -35,6 +35,19 @@ pub struct ApiPolicy {
     pub answered_shown: Duration,
     /// A server's expiry is a deadline only when it is this near. Judgement: beyond a day nobody hurries.
     pub deadline_near: Duration,
+    /// Calls of one server that are lost this soon after each other share a cause. Judgement: a broken connection ends all
+    /// of its calls within moments, and a restart writes thousands of rows in a few seconds.
+    pub loss_gap: Duration,
+    /// Calls that the item of a cause lists; the others are counted. Judgement: more than a person reads one by one.
+    pub loss_calls_shown: usize,
+    /// Answers on a page of the answered ones. Judgement: a few screens.
+    pub answered_page_rows: u32,
+    /// Bytes of an answer that are shown in the list of answered questions. Judgement: more than a screen of it.
+    pub answered_content_bytes: usize,
+    /// Equal questions that one call answers. Judgement: what a person can take in at a glance is far less.
+    pub answers_at_once_max: usize,
+    /// Answers that Taskwarden gives by itself, at most. Judgement: a person cannot oversee more.
+    pub standing_answers_max: usize,
     /// Longest text of a server in a row of a list. Contract of the window: 300 characters.
     pub row_text_chars: usize,
     /// End of a server's standard error in a feed; `servers.show` has all that is kept. Judgement: a screenful.
@@ -51,6 +64,17 @@ pub struct ApiPolicy {
     pub preview_chars: usize,
     /// Largest picture or sound handed to the window, in characters of base64. Contract of the window.
     pub media_chars_max: usize,
+    /// Sessions of one agent that are listed, and servers that a check of its connection names. Judgement: more than
+    /// people read.
+    pub agent_sessions_shown: usize,
+    /// How long a door of agents may take to answer when it is checked. Judgement: on this machine it takes milliseconds.
+    pub door_limit: Duration,
+    /// Arguments of earlier calls that are offered for the next call of a tool. Judgement: a short menu.
+    pub recent_arguments: usize,
+    /// Calls of a tool that are looked through for them, the newest. Judgement: repeats of a few calls.
+    pub recent_calls_scanned: u32,
+    /// Longer arguments are not offered. Judgement: what a form shows without scrolling for ever.
+    pub recent_arguments_bytes: usize,
     /// Largest piece of a large text at a time. Judgement: drawn within a frame or two.
     pub piece_bytes_max: usize,
 }
@@ -70,6 +94,12 @@ impl Default for ApiPolicy {
             deadline_tick: MINUTE,
             answered_shown: 3 * SECOND,
             deadline_near: DAY,
+            loss_gap: 10 * SECOND,
+            loss_calls_shown: 100,
+            answered_page_rows: 50,
+            answered_content_bytes: 4 * KIB,
+            answers_at_once_max: 1_000,
+            standing_answers_max: 200,
             row_text_chars: 300,
             feed_stderr_bytes: 4 * KIB,
             stops_max: 20_000,
@@ -78,6 +108,11 @@ impl Default for ApiPolicy {
             parts_max: 1_000,
             preview_chars: 4_000,
             media_chars_max: 2 * MIB,
+            agent_sessions_shown: 20,
+            door_limit: 3 * SECOND,
+            recent_arguments: 5,
+            recent_calls_scanned: 50,
+            recent_arguments_bytes: 16 * KIB,
             piece_bytes_max: 256 * KIB,
         }
     }

@@ -18,6 +18,9 @@ pub struct GatewayPolicy {
     // --- calls ---
     /// A call that lasts longer has a row, so that it is in the window within 100 ms. Issue 4.
     pub shown_after: Duration,
+    /// How often calls in flight are looked at for `shown_after`, while there are any. Judgement: the row is still there
+    /// within 100 ms, and a timer for each call costs more than a hundred looks a second.
+    pub show_every: Duration,
     /// With more calls than this without a row on one line, it is the machine that is slow and not the call: rows are
     /// made at `promote_after` then, so that showing calls does not slow them down further. Judgement: more than one
     /// agent has in work at once.
@@ -149,7 +152,8 @@ pub struct GatewayPolicy {
     /// Intents on their way to the file; beyond, a call waits for room. Judgement: many times what is in flight.
     pub intents_queue: usize,
     /// How long an intent waits for its end before it is written: calls that are answered within it are never written.
-    /// So long a kill can make Taskwarden forget a call. Judgement, measured in decision 0012.
+    /// What is written was begun one to two of these ago, and so long a kill can make Taskwarden forget a call. Below
+    /// `shown_after`. Decision 0027.
     pub intent_settle: Duration,
     /// How long a call waits for room in the queue before it continues without an intent. Judgement: a disk that hangs
     /// must not hang agents.
@@ -164,6 +168,7 @@ impl Default for GatewayPolicy {
     fn default() -> Self {
         Self {
             shown_after: Duration::from_millis(50),
+            show_every: Duration::from_millis(10),
             shown_at_once: 8,
             call_limit_unknown: 25 * SECOND,
             call_limit_margin: 5 * SECOND,
@@ -213,7 +218,7 @@ impl Default for GatewayPolicy {
             merged_page_bytes: 4 * MIB,
             bridge_patience: 2 * MINUTE,
             intents_queue: 8_192,
-            intent_settle: Duration::from_millis(1),
+            intent_settle: Duration::from_millis(20),
             intent_room_wait: Duration::from_millis(5),
             intent_retry: SECOND,
             intents_left_max: 10_000,
@@ -225,6 +230,7 @@ impl GatewayPolicy {
     /// Whether the numbers fit together.
     pub(super) fn check(&self) -> Result<(), BadPolicy> {
         let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
+        rule(self.show_every > Duration::ZERO, "gateway.show_every", "must be above zero")?;
         rule(self.agent_poll_min > Duration::ZERO, "gateway.agent_poll_min", "must be above zero")?;
         rule(self.agent_poll >= self.agent_poll_min, "gateway.agent_poll", "must not be below agent_poll_min")?;
         rule(self.agent_poll_max >= self.agent_poll, "gateway.agent_poll_max", "must not be below agent_poll")?;

@@ -83,9 +83,9 @@ pub struct HostPolicy {
     pub notices_held_max: usize,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
-    /// How often the runtime beats for the watchdog. Judgement: ten beats within the limit.
+    /// How often the watchdog looks at the runtimes. Judgement: five looks within the limit.
     pub watchdog_every: Duration,
-    /// A runtime that does not beat for so long hangs. Issue 11: 5 s.
+    /// A runtime that does not run what it is given for so long hangs. Issue 11: 5 s.
     pub watchdog_limit: Duration,
     /// Between the two readings of what threads do, which distinguish one long turn from many short ones. Judgement.
     pub watchdog_reading_gap: Duration,
@@ -143,7 +143,7 @@ impl Default for HostPolicy {
             notices_held_look: 30 * SECOND,
             notices_held_max: 10_000,
             notices_waiting_max: 64,
-            watchdog_every: SECOND / 2,
+            watchdog_every: SECOND,
             watchdog_limit: 5 * SECOND,
             watchdog_reading_gap: SECOND / 10,
             watchdog_farewell: 2 * SECOND,

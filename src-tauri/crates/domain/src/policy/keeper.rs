@@ -28,6 +28,10 @@ pub struct KeeperPolicy {
     /// Replies to calls that are kept until they are on record; the oldest go first. Judgement: far more than are
     /// taken in at a time, and bounded.
     pub replies_kept: usize,
+    /// How long word between core and keeper that nobody waits for (a line was written, a reply is recorded) waits for
+    /// company. Judgement: far longer than a quick call, so that word of it goes out with the next one, and short for
+    /// what it holds up: the keeper's memory of recorded output.
+    pub confirm_wait: Duration,
 }
 
 impl Default for KeeperPolicy {
@@ -41,6 +45,7 @@ impl Default for KeeperPolicy {
             input_bytes: 4 * MIB,
             input_messages: 64,
             replies_kept: 4_096,
+            confirm_wait: SECOND / 200,
         }
     }
 }

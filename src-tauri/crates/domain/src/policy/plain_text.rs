@@ -32,6 +32,49 @@ pub fn plain_text(text: &str, cap: usize) -> String {
     kept
 }
 
+/// The text without the control sequences of terminals, each removed whole: `\x1b[31m` leaves nothing, where
+/// [`plain_text`] alone would leave `[31m`. A sequence that is not finished ends at the end of its line.
+#[must_use]
+pub fn without_terminal_sequences(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let kind = match character {
+            '\u{1b}' => characters.next_if(|next| *next != '\n'),
+            // The same in one character (C1).
+            '\u{9b}' => Some('['),
+            '\u{9d}' => Some(']'),
+            '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => Some('P'),
+            shown => {
+                kept.push(shown);
+                continue;
+            }
+        };
+        match kind {
+            // Parameters and intermediates, then one final character.
+            Some('[') => while characters.next_if(|next| matches!(next, ' '..='?')).is_some() {},
+            // A string up to its terminator.
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                while let Some(next) = characters.next_if(|next| *next != '\n') {
+                    match next {
+                        '\u{7}' | '\u{9c}' => break,
+                        '\u{1b}' => {
+                            characters.next_if_eq(&'\\');
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+                continue;
+            }
+            Some(' '..='/') => while characters.next_if(|next| matches!(next, ' '..='/')).is_some() {},
+            Some(_) | None => continue,
+        }
+        characters.next_if(|next| matches!(next, '0'..='~'));
+    }
+    kept
+}
+
 /// Characters that have no visible form or change the order of others: Unicode's `Default_Ignorable_Code_Point`
 /// with the bidirectional controls and the interlinear annotations. Those that `plain_text` keeps in some places
 /// are decided there.
@@ -94,6 +137,24 @@ mod tests {
         assert_eq!(plain_text("abc", 3), "abc");
         assert_eq!(plain_text("abc\u{200b}", 3), "abc", "what is not shown does not count");
         assert_eq!(plain_text("a\u{2028}b\u{2029}c", 9), "a\nb\nc", "separators end a line");
+    }
+
+    #[test]
+    fn sequences_of_terminals_are_removed_whole() {
+        for (raw, shown) in [
+            ("a\u{1b}[31mred\u{1b}[0m b", "ared b"),
+            ("\u{1b}[38;5;200m\u{1b}[1;4mx\u{1b}[K", "x"),
+            ("\u{1b}]0;title\u{7}text", "text"),
+            ("\u{1b}]8;;https://x.example\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{9b}2Jy", "y"),
+            ("\u{1b}(Bz\u{1b}7\u{1b}=", "z"),
+            ("\u{1b}[12", ""),
+            ("\u{1b}]never ended\nnext line", "\nnext line"),
+            ("no sequence [31m", "no sequence [31m"),
+            ("é\u{1b}", "é"),
+        ] {
+            assert_eq!(without_terminal_sequences(raw), shown, "{raw:?}");
+        }
     }
 
     #[test]

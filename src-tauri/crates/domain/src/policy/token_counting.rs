@@ -21,6 +21,12 @@ pub struct CountingPolicy {
     pub batch_messages: usize,
     /// Bytes that are counted at a time, at least one message. Judgement: a tenth of a second of counting.
     pub batch_bytes: usize,
+    /// How often the queue is looked at while something comes, so that a call wakes nobody. Judgement: far below what a
+    /// gauge shows, and 40 wake-ups a second instead of one for each message.
+    pub look_every: Duration,
+    /// Texts up to so many bytes are copied into the queue: a slice would keep the buffer that its message came in.
+    /// Judgement: copying a few KiB costs less than the new buffer that the connection would need.
+    pub copied_bytes: u64,
     /// How long counted figures are gathered before windows are shown anew. Judgement: a gauge that is read by people.
     pub show_every: Duration,
     /// How long counted figures are gathered before windows and series are stored. Judgement: what a crash may lose.
@@ -77,6 +83,8 @@ impl Default for CountingPolicy {
             queue_bytes: 64 * MIB,
             batch_messages: 256,
             batch_bytes: MIB,
+            look_every: Duration::from_millis(25),
+            copied_bytes: 4_096,
             show_every: SECOND,
             flush_every: 3 * SECOND,
             task_every: 5 * SECOND,
@@ -115,6 +123,7 @@ impl CountingPolicy {
         rule((1..=100).contains(&self.slice_percent), "counting.slice_percent", "must be from 1 to 100")?;
         rule(self.windows_max > 0, "counting.windows_max", "must be above zero")?;
         let tick = Duration::from_millis(10);
+        rule(self.look_every > Duration::ZERO, "counting.look_every", "must be above zero")?;
         rule(self.show_every >= tick, "counting.show_every", "must be 10 ms or more")?;
         rule(self.flush_every >= tick, "counting.flush_every", "must be 10 ms or more")?;
         rule(self.short_tokens > 0, "counting.short_tokens", "must be above zero")?;

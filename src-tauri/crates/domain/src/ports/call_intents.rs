@@ -1,14 +1,73 @@
 //! Calls of agents that may be in flight, written before they are sent (ruling 21).
 //!
 //! A call intent survives the death of the process but not of the machine: it is written without waiting and overlaps
-//! the call. What a crash leaves becomes an *unconfirmed* task; nothing is ever sent again because of it.
+//! the call. Calls that end within `gateway.intent_settle` are never written. What a crash leaves becomes an
+//! *unconfirmed* task; nothing is ever sent again because of it.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use super::PortFuture;
+use crate::digest::sha256_hex;
 use crate::ids::{AgentId, HandleId, HostId, ServerId};
 use crate::ports::registry::error::RegistryError;
+use crate::task::payload::Payload;
 use crate::time::Timestamp;
+
+/// The hex SHA-256 of a call's canonical arguments, computed when somebody asks for it: most calls end before that.
+/// Clones share it.
+#[derive(Clone)]
+pub struct ArgumentsDigest(Arc<DigestSource>);
+
+struct DigestSource {
+    arguments: Option<Payload>,
+    digest: OnceLock<Arc<str>>,
+}
+
+impl ArgumentsDigest {
+    /// The digest of these arguments.
+    #[must_use]
+    pub fn of(arguments: Payload) -> Self {
+        Self(Arc::new(DigestSource { arguments: Some(arguments), digest: OnceLock::new() }))
+    }
+
+    /// The hex digits.
+    #[must_use]
+    pub fn get(&self) -> &Arc<str> {
+        self.0.digest.get_or_init(|| self.0.arguments.as_ref().map_or_else(|| "".into(), arguments_digest))
+    }
+}
+
+impl From<&str> for ArgumentsDigest {
+    /// A digest that was computed before.
+    fn from(digest: &str) -> Self {
+        Self(Arc::new(DigestSource { arguments: None, digest: OnceLock::from(Arc::from(digest)) }))
+    }
+}
+
+impl PartialEq for ArgumentsDigest {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for ArgumentsDigest {}
+
+impl fmt::Debug for ArgumentsDigest {
+    /// Without the digits, from which arguments can be guessed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ArgumentsDigest")
+    }
+}
+
+/// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
+#[must_use]
+pub fn arguments_digest(arguments: &Payload) -> Arc<str> {
+    let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
+        .ok()
+        .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());
+    Arc::from(sha256_hex(canonical.as_deref().unwrap_or(arguments.as_str().as_bytes())))
+}
 
 /// One call that may be on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +81,8 @@ pub struct CallIntent {
     /// Whose it is.
     pub agent: AgentId,
     pub tool: Arc<str>,
-    /// Hex SHA-256 of its canonical arguments.
-    pub arguments_digest: Arc<str>,
+    /// What its arguments hash to.
+    pub arguments_digest: ArgumentsDigest,
     /// When it began.
     pub at: Timestamp,
     /// In which run of the core.
@@ -32,7 +91,8 @@ pub struct CallIntent {
 
 /// Where intents are written.
 pub trait CallIntents: Send + Sync + 'static {
-    /// A call begins. Returns at once; it is on its way to the file before anything else of the same thread is.
+    /// A call begins. Returns at once and wakes nobody in the way of a call; it is in the file after about
+    /// `gateway.intent_settle`, unless it ended before.
     fn begin(&self, intent: CallIntent);
     /// Its reply is here, or its handle is in the registry. Returns at once.
     fn end(&self, id: HandleId);

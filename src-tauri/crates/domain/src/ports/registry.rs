@@ -11,12 +11,13 @@ pub(crate) mod task_list;
 use std::sync::Arc;
 
 use super::PortFuture;
-use super::registry::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
+use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::error::RegistryError;
 use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
 use super::registry::task_list::{CancelFacts, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
+use crate::budget::price::Price;
 use crate::budget::window::Window;
 use crate::client::learned_timeout::LearnedTimeout;
 use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
@@ -25,6 +26,7 @@ use crate::ports::change::Changes;
 use crate::raw_message::RawNote;
 use crate::rule::Rule;
 use crate::server::Server;
+use crate::task::decider::Decider;
 use crate::task::figures::TaskTally;
 use crate::task::input_request::InputRequest;
 use crate::task::observation::LogLine;
@@ -187,12 +189,15 @@ pub trait Registry: Send + Sync + 'static {
     /// Removes a server; its tasks stay for the record.
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Adds or changes an agent. Two agents with access never share a name or a token. Of one that is known, access
-    /// that was taken away stays so, and what [`Registry::note_agents`] noted stays as it is.
+    /// that was taken away stays so, what [`Registry::note_agents`] noted stays as it is, and of two tokens the one that
+    /// was made last is kept.
     fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Flushes what changes all the time; unknown agents are skipped. No change rows.
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Flushes what was counted. No change rows. Adding is exact: nothing is added twice or lost when this returns.
     fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Puts or takes away the price of a model. No change row: prices change no task, server or agent.
+    fn put_price(&self, unit: PriceUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Puts or takes away a rule.
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Records facts that belong to no handle.
@@ -208,6 +213,12 @@ pub trait Registry: Send + Sync + 'static {
     fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>>;
     /// What flowed in these hours, the oldest first.
     fn spend(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<SpendRow>, RegistryError>>;
+    /// The same, added up over agents, servers and families: as few rows as hours have kinds of flow.
+    fn spend_by_hour(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<HourSum>, RegistryError>>;
+    /// The hours of these in which counting ran, whoever used anything, the oldest first.
+    fn counted_hours(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<Timestamp>, RegistryError>>;
+    /// All prices, by model.
+    fn prices(&self) -> PortFuture<'_, Result<Vec<Price>, RegistryError>>;
     /// What was wasted in these hours, the oldest first.
     fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>>;
     /// All rules, by scope.
@@ -292,6 +303,14 @@ pub trait Registry: Send + Sync + 'static {
     /// Open questions that people are asked ([`TaskHandle::asks_people`]) of tasks whose [`Phase::asks_people`], oldest
     /// first, at most `limit` from the one with `offset` before it.
     fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>>;
+    /// Answered questions of the tasks that are kept, the last answered first, at most `limit` from the one with
+    /// `offset` before it; with `by`, those alone that this one answered.
+    fn answered(
+        &self,
+        by: Option<Decider>,
+        offset: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<InboxPage, RegistryError>>;
     /// Handles whose phase may have changed by time alone.
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Handles with something to deliver now.

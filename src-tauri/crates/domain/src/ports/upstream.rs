@@ -132,6 +132,60 @@ pub struct Abilities {
     pub elicitation: bool,
 }
 
+/// What is learnt of the process of a local server, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessNews {
+    /// It was started, and leads the process group of this number.
+    Started {
+        pid: u32,
+    },
+    /// A core found it with its keeper: what it wrote before has no time.
+    Resumed {
+        pid: u32,
+    },
+    /// A line of its standard error, capped, without secrets and without characters that act.
+    Wrote(String),
+    /// The same, written before this core found it.
+    WroteEarlier(String),
+    /// So many lines came faster than they are taken.
+    Skipped(u64),
+    Ended(ProcessExit),
+}
+
+/// How the process of a local server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessExit {
+    pub code: Option<i32>,
+    /// The number of the signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether Taskwarden ended it.
+    pub is_ours: bool,
+}
+
+/// Receives what is learnt of the process of a local server.
+pub trait ProcessObserver: Send + Sync + 'static {
+    /// Takes one piece of news, in order, and never waits.
+    fn heard(&self, news: ProcessNews);
+}
+
+/// A shared observer of a server's processes; compared by identity.
+#[derive(Clone)]
+pub struct ProcessListener(pub Arc<dyn ProcessObserver>);
+
+impl PartialEq for ProcessListener {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ProcessListener {}
+
+impl fmt::Debug for ProcessListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProcessListener")
+    }
+}
+
 /// For whom a connection is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConnectionSpec {
@@ -141,6 +195,8 @@ pub struct ConnectionSpec {
     pub session: Option<SessionKey>,
     /// What the agent can be asked; declared in `initialize` of a legacy connection.
     pub abilities: Abilities,
+    /// Receives what the server's process writes, and when it starts and ends; `None` when nobody does.
+    pub process: Option<ProcessListener>,
 }
 
 /// The second and later rounds of a call that asked before it started.
@@ -272,7 +328,8 @@ pub trait Upstream: Send + Sync + 'static {
         false
     }
     /// Calls a tool. Resolves at the reply, however late; never retried. Asks for a task where the dialect lets it.
-    /// Dropping the future does not cancel the call: use [`Upstream::cancel_call`].
+    /// The future holds the request and is driven by whoever polls it. Dropping it tells the server nothing, and its reply
+    /// may be lost: whoever stops waiting lets another task poll it on, or uses [`Upstream::cancel_call`] first.
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>>;
     /// Asks the server to cancel a call that has no task yet (and may never have).
     fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>>;

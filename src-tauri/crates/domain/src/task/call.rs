@@ -154,15 +154,8 @@ impl TaskHandle {
     #[must_use]
     pub fn not_sent(&self, why: &str, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
-        match self.view {
-            ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } => {
-                step.give_up(why, now);
-            }
-            ServerView::NotSent { .. }
-            | ServerView::Unanswered { .. }
-            | ServerView::Direct(_)
-            | ServerView::Refused(_)
-            | ServerView::Task(_) => {}
+        if self.view.is_before_task() {
+            step.give_up(why, now);
         }
         step.settle(self, now)
     }

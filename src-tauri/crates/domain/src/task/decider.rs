@@ -1,4 +1,5 @@
-//! Who decided something about a task: a person, the agent whose task it is, or a limit that a person set.
+//! Who decided something about a task: a person, the agent whose task it is, or what a person decided in advance (a limit,
+//! a standing answer).
 //!
 //! Whether a decider may answer or cancel follows from the audience and from ownership, not from this type. What only
 //! people decide (holding a result, stopping to watch) keeps its `PersonId`.
@@ -7,13 +8,16 @@ use std::fmt;
 
 use crate::audit::Actor;
 use crate::ids::{AgentId, PersonId};
+use crate::task::input_request::standing_answer::StandingAnswerRef;
 
 /// What the text form of an agent begins with. No user of an operating system can have a colon in its name.
 const AGENT: &str = "agent:";
 /// The text form of a limit; no name of a user either.
 const LIMIT: &str = "limit:tokens";
+/// What the text form of a standing answer begins with; no name of a user either.
+const RULE: &str = "rule:";
 
-/// A person, an agent, or a limit.
+/// A person, an agent, a limit, or a standing answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decider {
     /// A person of this machine.
@@ -22,6 +26,8 @@ pub enum Decider {
     Agent(AgentId),
     /// A limit of tokens that people set beforehand.
     Limit,
+    /// What a person decided to answer whenever this is asked.
+    Rule(StandingAnswerRef),
 }
 
 impl Decider {
@@ -30,7 +36,7 @@ impl Decider {
     pub fn person(&self) -> Option<&PersonId> {
         match self {
             Self::Person(id) => Some(id),
-            Self::Agent(_) | Self::Limit => None,
+            Self::Agent(_) | Self::Limit | Self::Rule(_) => None,
         }
     }
 
@@ -38,7 +44,7 @@ impl Decider {
     #[must_use]
     pub fn agent(&self) -> Option<AgentId> {
         match self {
-            Self::Person(_) | Self::Limit => None,
+            Self::Person(_) | Self::Limit | Self::Rule(_) => None,
             Self::Agent(id) => Some(*id),
         }
     }
@@ -50,14 +56,37 @@ impl Decider {
             Self::Person(id) => Actor::Person(id.clone()),
             Self::Agent(id) => Actor::Agent(*id),
             Self::Limit => Actor::System("budget"),
+            Self::Rule(_) => Actor::System("rule"),
         }
     }
 
-    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, or anything else as a person's name.
+    /// The standing answer, when it is one.
+    #[must_use]
+    pub const fn rule(&self) -> Option<StandingAnswerRef> {
+        match self {
+            Self::Rule(rule) => Some(*rule),
+            Self::Person(_) | Self::Agent(_) | Self::Limit => None,
+        }
+    }
+
+    /// As people read it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Limit => "a limit".into(),
+            Self::Rule(_) => "a rule".into(),
+            Self::Person(_) | Self::Agent(_) => self.to_string(),
+        }
+    }
+
+    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, `rule:ans_…@1`, or anything else as a person's name.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         if text == LIMIT {
             return Self::Limit;
+        }
+        if let Some(rule) = text.strip_prefix(RULE).and_then(StandingAnswerRef::from_text) {
+            return Self::Rule(rule);
         }
         let agent = text.strip_prefix(AGENT).and_then(|id| id.parse().ok());
         agent.map_or_else(|| Self::Person(PersonId::new(text)), Self::Agent)
@@ -70,6 +99,7 @@ impl fmt::Display for Decider {
             Self::Person(id) => write!(f, "{id}"),
             Self::Agent(id) => write!(f, "{AGENT}{id}"),
             Self::Limit => f.write_str(LIMIT),
+            Self::Rule(rule) => write!(f, "{RULE}{rule}"),
         }
     }
 }
@@ -101,11 +131,13 @@ impl From<AgentId> for Decider {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::StandingAnswerId;
 
     #[test]
     fn whoever_decided_reads_back_from_the_text() {
         let agent = Decider::Agent(AgentId::from_random(7));
-        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit] {
+        let rule = Decider::Rule(StandingAnswerRef { id: StandingAnswerId::from_random(8), version: 2 });
+        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit, rule] {
             assert_eq!(Decider::from_text(&decider.to_string()), decider, "who decided is kept as text");
         }
         let odd = Decider::from_text("agent:nobody");

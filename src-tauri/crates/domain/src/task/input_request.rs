@@ -10,6 +10,7 @@ pub(crate) mod live_question;
 pub(crate) mod open_limit;
 pub(crate) mod request_map;
 pub(crate) mod shared_question;
+pub mod standing_answer;
 
 use serde_json::Value;
 
@@ -222,9 +223,9 @@ pub struct InputRequest {
     pub state: RequestState,
 }
 
-/// Names of form fields that look like secrets; servers must not ask for those by form (protocol.md §6.2).
+/// Whether a name, a title or a description speaks of a secret.
 #[must_use]
-pub fn secret_looking_fields(schema: &Value) -> Vec<String> {
+pub fn looks_secret(text: &str) -> bool {
     /// What names secrets in field names, titles and descriptions, written together; judgement.
     const PARTS: [&str; 11] = [
         "password",
@@ -241,12 +242,15 @@ pub fn secret_looking_fields(schema: &Value) -> Vec<String> {
     ];
     /// Names of secrets that are parts of harmless words; judgement.
     const WORDS: [&str; 6] = ["pin", "pincode", "otp", "cvv", "cvc", "pwd"];
-    let looks_secret = |text: &str| {
-        let text = text.to_lowercase();
-        let together: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
-        PARTS.iter().any(|part| together.contains(part))
-            || text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
-    };
+    let text = text.to_lowercase();
+    let together: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    PARTS.iter().any(|part| together.contains(part))
+        || text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+}
+
+/// Names of form fields that look like secrets; servers must not ask for those by form (protocol.md §6.2).
+#[must_use]
+pub fn secret_looking_fields(schema: &Value) -> Vec<String> {
     let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
     fields
         .iter()

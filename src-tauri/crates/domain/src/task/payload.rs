@@ -4,18 +4,34 @@
 //! stored outside the handle, sealed at rest, and never shown in `Debug`.
 
 use std::fmt;
-use std::sync::Arc;
+
+use bytestring::ByteString;
 
 use crate::ids::RequestKey;
 
 /// JSON text as it came, cheap to clone, redacted in `Debug`.
+///
+/// It may be a part of the message that it came in, which stays in memory as long as the part does. What keeps a
+/// payload for long takes [`Payload::detached`].
 #[derive(Clone, PartialEq, Eq)]
-pub struct Payload(Arc<str>);
+pub struct Payload(ByteString);
 
 impl Payload {
-    /// Takes JSON text as it is.
-    pub fn new(text: impl Into<Arc<str>>) -> Self {
+    /// Takes JSON text as it is. A [`ByteString`] is shared, other texts are copied or moved.
+    pub fn new(text: impl Into<ByteString>) -> Self {
         Self(text.into())
+    }
+
+    /// The same text in memory of its own, so that it keeps no message alive.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self::new(self.as_str())
+    }
+
+    /// The text as shared bytes, for writing it without a copy.
+    #[must_use]
+    pub const fn shared(&self) -> &ByteString {
+        &self.0
     }
 
     /// The text as it came.

@@ -1,14 +1,15 @@
 //! Intents that wait for the file: begun and not ended, or ended and still in the file.
 //!
-//! When the queue is full a caller waits a moment and then goes on without an intent: a disk that hangs must not hang agents.
-//! Order does not matter: an intent is begun once and ended once.
+//! The writer looks at intervals while calls begin, and sleeps from the first interval in which none did: a call wakes
+//! nobody but a writer that sleeps. When the queue is full a caller waits a moment and then goes on without an intent: a
+//! disk that hangs must not hang agents. Order does not matter: an intent is begun once and ended once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::ports::CallIntent;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 
 #[derive(Debug, Default)]
@@ -23,6 +24,10 @@ struct QueueState {
     /// Whether somebody waits for it to be written.
     hurried: bool,
     closed: bool,
+    /// Whether something was asked since the writer looked last.
+    has_news: bool,
+    /// Whether the writer sleeps until something is asked.
+    is_asleep: bool,
     /// Whether calls go on without an intent; told once.
     overflowing: bool,
 }
@@ -52,7 +57,9 @@ pub(crate) struct IntentBatch {
 pub(crate) struct IntentQueue {
     waiting: Mutex<QueueState>,
     room: Condvar,
+    /// Wakes a writer that sleeps.
     news: Notify,
+    /// Ends an interval early.
     hurry: Notify,
     /// How much of what was asked is in the file; `None` when nothing more will be.
     done: watch::Sender<Option<u64>>,
@@ -73,7 +80,7 @@ impl IntentQueue {
         }
     }
 
-    /// Takes in an intent. Wakes the writer only when it sleeps for want of work.
+    /// Takes in an intent. Wakes the writer only when it sleeps for want of calls.
     pub(crate) fn begin(&self, intent: CallIntent) {
         let mut waiting = self.waiting.lock();
         if waiting.is_full(self.capacity) {
@@ -87,11 +94,21 @@ impl IntentQueue {
             return;
         }
         waiting.overflowing = false;
-        let was_empty = waiting.is_empty();
-        waiting.asked += 1;
         waiting.young.insert(intent.id, intent);
+        let fills = waiting.is_full(self.capacity / 2);
+        self.asked(waiting);
+        if fills {
+            self.hurry.notify_one();
+        }
+    }
+
+    /// Something was asked: wakes the writer, if it sleeps.
+    fn asked(&self, mut waiting: MutexGuard<'_, QueueState>) {
+        waiting.asked += 1;
+        waiting.has_news = true;
+        let was_asleep = std::mem::take(&mut waiting.is_asleep);
         drop(waiting);
-        if was_empty {
+        if was_asleep {
             self.news.notify_one();
         }
     }
@@ -99,25 +116,19 @@ impl IntentQueue {
     /// Ends an intent; one that was not written yet never will be.
     pub(crate) fn end(&self, id: HandleId) {
         let mut waiting = self.waiting.lock();
-        waiting.asked += 1;
         if waiting.young.remove(&id).is_some() || waiting.old.remove(&id).is_some() {
+            waiting.asked += 1;
             return;
         }
-        let was_empty = waiting.is_empty();
         waiting.ended.push(id);
-        drop(waiting);
-        if was_empty {
-            self.news.notify_one();
-        }
+        self.asked(waiting);
     }
 
     /// Removes what earlier runs left over.
     pub(crate) fn forget(&self, ids: &[HandleId]) {
         let mut waiting = self.waiting.lock();
-        waiting.asked += 1;
         waiting.ended.extend(ids);
-        drop(waiting);
-        self.news.notify_one();
+        self.asked(waiting);
     }
 
     /// Waits until all that was asked before is in the file; whether it is.
@@ -141,21 +152,28 @@ impl IntentQueue {
         self.news.notify_one();
     }
 
-    /// Waits for something to write, and for its end a moment longer. False when nothing more comes.
+    /// Waits until the writer should look: one interval while calls begin or something waits, else until something is
+    /// asked. False when nothing more comes.
     pub(crate) async fn wait(&self, settle: Duration) -> bool {
         loop {
-            let (empty, hurried, closed) = {
-                let waiting = self.waiting.lock();
-                (waiting.is_empty(), waiting.hurried, waiting.closed)
+            let (empty, sleeps) = {
+                let mut waiting = self.waiting.lock();
+                let empty = waiting.is_empty();
+                if waiting.hurried || (!empty && (waiting.closed || settle.is_zero())) {
+                    return true;
+                }
+                if waiting.closed {
+                    return false;
+                }
+                let has_news = std::mem::take(&mut waiting.has_news);
+                waiting.is_asleep = empty && !has_news;
+                (empty, waiting.is_asleep)
             };
-            if hurried || (!empty && (closed || settle.is_zero())) {
-                return true;
-            }
-            if closed {
-                return false;
-            }
-            if empty {
+            if sleeps {
                 self.news.notified().await;
+                continue;
+            }
+            if empty && settle.is_zero() {
                 continue;
             }
             // Both arms may be dropped: a permit of `hurry` stays, a sleep has no effect.
@@ -171,12 +189,14 @@ impl IntentQueue {
     /// not wait for their end.
     pub(crate) fn take(&self, settle: Duration) -> IntentBatch {
         let mut waiting = self.waiting.lock();
-        let hurried = std::mem::take(&mut waiting.hurried);
-        let mut begun: Vec<CallIntent> = waiting.old.drain().map(|(_, intent)| intent).collect();
-        if hurried || waiting.closed || settle.is_zero() {
-            begun.extend(waiting.young.drain().map(|(_, intent)| intent));
+        let (hurried, is_closed) = (std::mem::take(&mut waiting.hurried), waiting.closed);
+        let QueueState { young, old, .. } = &mut *waiting;
+        let mut begun: Vec<CallIntent> = old.drain().map(|(_, intent)| intent).collect();
+        if hurried || is_closed || settle.is_zero() {
+            begun.extend(young.drain().map(|(_, intent)| intent));
         }
-        waiting.old = std::mem::take(&mut waiting.young);
+        // Both keep their room for the next interval.
+        std::mem::swap(young, old);
         let asked = hurried.then_some(waiting.asked);
         let batch = IntentBatch { begun, ended: std::mem::take(&mut waiting.ended), asked };
         drop(waiting);
@@ -195,16 +215,13 @@ impl IntentQueue {
     /// that trying again would keep the end of the core waiting.
     pub(crate) fn put_back(&self, batch: IntentBatch) -> bool {
         let mut waiting = self.waiting.lock();
+        let mut ended: HashSet<HandleId> = waiting.ended.drain(..).collect();
         for intent in batch.begun {
-            match waiting.ended.iter().position(|ended| *ended == intent.id) {
-                Some(place) => {
-                    waiting.ended.swap_remove(place);
-                }
-                None => {
-                    waiting.old.insert(intent.id, intent);
-                }
+            if !ended.remove(&intent.id) {
+                waiting.old.insert(intent.id, intent);
             }
         }
+        waiting.ended.extend(ended);
         waiting.ended.extend(batch.ended);
         waiting.hurried |= batch.asked.is_some();
         waiting.closed
@@ -213,5 +230,75 @@ impl IntentQueue {
     /// Nothing more is written.
     pub(crate) fn stopped(&self) {
         self.done.send_replace(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::contract::call_intents::intent;
+
+    use super::*;
+
+    const SETTLE: Duration = Duration::from_millis(20);
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn ids(batch: &IntentBatch) -> Vec<HandleId> {
+        batch.begun.iter().map(|intent| intent.id).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_writer_without_calls_sleeps_until_the_first_one() {
+        let queue = IntentQueue::new(10, Duration::ZERO);
+        assert!(tokio::time::timeout(HOUR, queue.wait(SETTLE)).await.is_err(), "nothing wakes it");
+        queue.begin(intent(1));
+        queue.end(intent(1).id);
+        assert!(queue.wait(SETTLE).await);
+        assert_eq!(ids(&queue.take(SETTLE)), [], "the quick call is not written");
+        assert!(tokio::time::timeout(HOUR, queue.wait(SETTLE)).await.is_err(), "and it sleeps again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_that_was_not_written_comes_again_without_what_ended_meanwhile() {
+        let queue = IntentQueue::new(10, Duration::ZERO);
+        for number in 1..=3 {
+            queue.begin(intent(number));
+        }
+        let batch = queue.take(Duration::ZERO);
+        assert_eq!(batch.begun.len(), 3);
+        queue.end(intent(2).id);
+        assert!(!queue.put_back(batch), "the queue is open");
+        let again = queue.take(Duration::ZERO);
+        let mut left = ids(&again);
+        left.sort_unstable();
+        assert_eq!(left, [intent(1).id, intent(3).id], "the ended one was never in the file");
+        assert_eq!(again.ended, [], "and need not be removed from it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_lasts_is_written_within_two_intervals_however_many_begin() {
+        let queue = IntentQueue::new(1_000, Duration::ZERO);
+        let begun = tokio::time::Instant::now();
+        queue.begin(intent(1));
+        let busy = async {
+            for number in 2.. {
+                queue.begin(intent(number));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                queue.end(intent(number).id);
+            }
+        };
+        let writer = async {
+            loop {
+                assert!(queue.wait(SETTLE).await);
+                let written = ids(&queue.take(SETTLE));
+                if !written.is_empty() {
+                    return written;
+                }
+            }
+        };
+        tokio::select! {
+            written = writer => assert_eq!(written, [intent(1).id], "the call that lasts, and no quick one"),
+            () = busy => {}
+        }
+        assert!(begun.elapsed() <= SETTLE * 2 + Duration::from_millis(2), "after {:?}", begun.elapsed());
     }
 }

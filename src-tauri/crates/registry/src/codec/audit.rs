@@ -180,6 +180,9 @@ mod tests {
             Verb::StorageChanged => 34,
             Verb::SegmentRemoved => 35,
             Verb::SessionRevoked => 36,
+            Verb::ServerChanged => 37,
+            Verb::ServerRestarted => 38,
+            Verb::AgentTokenReplaced => 39,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

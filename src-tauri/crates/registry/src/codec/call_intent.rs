@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, HostId, ServerId};
-use domain::ports::CallIntent;
+use domain::ports::{ArgumentsDigest, CallIntent};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,12 +26,26 @@ pub(crate) struct CallIntentDef {
     #[serde(with = "As::<IdText<AgentId>>")]
     agent: AgentId,
     tool: Arc<str>,
-    #[serde(rename = "digest")]
-    arguments_digest: Arc<str>,
+    #[serde(rename = "digest", with = "digest_text")]
+    arguments_digest: ArgumentsDigest,
     #[serde(with = "As::<Millis>")]
     at: Timestamp,
     #[serde(with = "As::<IdText<HostId>>")]
     host: HostId,
+}
+
+/// A digest is stored as its hex digits; writing it is what computes it.
+mod digest_text {
+    use domain::ports::ArgumentsDigest;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(digest: &ArgumentsDigest, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(digest.get())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ArgumentsDigest, D::Error> {
+        String::deserialize(deserializer).map(|digits| ArgumentsDigest::from(digits.as_str()))
+    }
 }
 
 mirrors! {

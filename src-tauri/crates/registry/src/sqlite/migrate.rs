@@ -35,6 +35,9 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_learned_timeouts.sql") },
     Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_two_figures.sql") },
     Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_one_count.sql") },
+    Migration { version: 11, sql: include_str!("../../migrations/sqlite/0011_prices.sql") },
+    Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_answered.sql") },
+    Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_agent_tokens.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -20,6 +20,7 @@ use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
 
 use super::maintenance::enable_incremental_vacuum;
 use super::migrate::{KNOWN, Migration, Upgrade, migrate, schema};
+use super::read::kept_answers::KeptAnswers;
 use super::write::health::WriterHealth;
 use super::write::reserve::DiskReserve;
 use super::write::writer::Writer;
@@ -64,7 +65,13 @@ fn options(path: &Path, policy: &Policy) -> SqliteConnectOptions {
 
 fn base_of(path: &Path, key: &SealKey, policy: &Policy) -> StoreContext {
     let health = WriterHealth::new(policy.retention.slow_commit);
-    StoreContext { path: path.into(), sealer: Sealer::new(key), limits: StoreLimits::of(policy), health }
+    StoreContext {
+        path: path.into(),
+        sealer: Sealer::new(key),
+        limits: StoreLimits::of(policy),
+        health,
+        kept: KeptAnswers::default(),
+    }
 }
 
 impl StoreLimits {

@@ -5,19 +5,21 @@
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
+use domain::budget::price::Price;
 use domain::budget::window::Window;
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage,
-    PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit,
-    SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows,
-    UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
+    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal,
+    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
+    TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -27,6 +29,7 @@ use domain::time::Timestamp;
 
 use super::SqliteRegistry;
 use super::tables::agents::{self, AgentRow};
+use super::tables::prices::PriceRow;
 use super::tables::rules::RuleRow;
 use super::tables::servers::ServerRow;
 use super::tables::task_row::EncodedTask;
@@ -116,6 +119,22 @@ impl Registry for SqliteRegistry {
 
     fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>> {
         Box::pin(self.read_waste(query))
+    }
+
+    fn spend_by_hour(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<HourSum>, RegistryError>> {
+        Box::pin(self.read_spend_by_hour(query))
+    }
+
+    fn counted_hours(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<Timestamp>, RegistryError>> {
+        Box::pin(self.read_counted_hours(query))
+    }
+
+    fn prices(&self) -> PortFuture<'_, Result<Vec<Price>, RegistryError>> {
+        Box::pin(self.read_prices())
+    }
+
+    fn put_price(&self, unit: PriceUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move { self.write(Mutation::PutPrice(Box::new(PriceRow::of(unit)))).await?.into_done() })
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
@@ -272,6 +291,15 @@ impl Registry for SqliteRegistry {
 
     fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
         Box::pin(self.read_inbox(offset, limit))
+    }
+
+    fn answered(
+        &self,
+        by: Option<Decider>,
+        offset: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
+        Box::pin(self.read_answered(by, offset, limit))
     }
 
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod audit_check;
 pub(crate) mod counts;
+pub(crate) mod kept_answers;
 pub(crate) mod lineage;
 pub(crate) mod list_query;
 pub(crate) mod task_list;

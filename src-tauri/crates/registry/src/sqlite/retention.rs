@@ -291,6 +291,10 @@ impl SqliteRegistry {
 
     /// Stored payload bytes by server and agent.
     pub(crate) async fn read_payload_use(&self) -> Result<Vec<PayloadUse>, RegistryError> {
+        let asked = self.writes_so_far();
+        if let Some(used) = self.base.kept.payload_use.get(asked) {
+            return Ok(used);
+        }
         let failed = || self.base.failed("sum up payloads");
         let mut reader = self.reader().await?;
         let found = sqlx::query("SELECT server, agent, bytes FROM payload_use WHERE bytes > 0")
@@ -307,7 +311,9 @@ impl SqliteRegistry {
             let server: ServerId = server.parse().map_err(|_| flaw("server"))?;
             Ok(PayloadUse { server, agent, bytes: unsigned(row.try_get(2).map_err(failed())?) })
         };
-        found.iter().map(used).collect()
+        let found = found.iter().map(used).collect::<Result<Vec<_>, RegistryError>>()?;
+        self.base.kept.payload_use.keep(asked, found.clone());
+        Ok(found)
     }
 }
 

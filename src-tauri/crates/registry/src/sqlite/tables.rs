@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod changes;
 pub(crate) mod durations;
 pub(crate) mod payloads;
+pub(crate) mod prices;
 pub(crate) mod raw_messages;
 pub(crate) mod requests;
 pub(crate) mod rules;

@@ -95,6 +95,7 @@ fn any_rule_and_any_meter_read_back_as_they_were_written() {
             created: Timestamp::from_millis(1),
             revoked: None,
             token: TokenDigest([1; 32]),
+            token_made: Timestamp::from_millis(1),
             seen: None,
             client: None,
             learned_timeout: None,

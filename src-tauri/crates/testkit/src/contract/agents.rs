@@ -43,6 +43,7 @@ fn agent(number: u64, name: &str) -> Agent {
         created: at(0),
         revoked: None,
         token: TokenDigest::of(&format!("twa_{number}")),
+        token_made: at(0),
         seen: None,
         client: None,
         learned_timeout: None,
@@ -92,6 +93,13 @@ async fn check_agents(registry: &dyn Registry) {
     assert_eq!(registry.agents().await, Ok(vec![abe.clone(), zed.clone()]), "the newest note counts");
     assert_eq!(registry.newest_seq().await, newest, "and a note is no change");
 
+    let before = zed.clone();
+    zed = Agent { token: TokenDigest::of("twa_new"), token_made: at(55), ..zed };
+    put(&zed, Verb::AgentTokenReplaced).await.expect("a token is replaced");
+    put(&before, Verb::BudgetChanged).await.expect("what was read before is written back");
+    let agents = registry.agents().await.expect("agents read");
+    assert!(agents.contains(&zed), "the token that was made last counts, whoever writes last: {agents:?}");
+
     let read_before = Agent { seen: None, client: None, calls: 0, learned_timeout: None, ..zed.clone() };
     zed.revoked = Some(at(60));
     put(&zed, Verb::AgentRevoked).await.expect("access is taken away");
@@ -107,7 +115,9 @@ async fn check_agents(registry: &dyn Registry) {
     let audit = registry.audit_page(None, 0, 1_000).await.expect("audit reads").rows;
     let subject = Subject::Agent(FIXTURES.agent(1));
     let verbs: Vec<Verb> = audit.iter().filter(|row| row.event.subject == subject).map(|row| row.event.verb).collect();
-    assert_eq!(verbs, [Verb::AgentAdded, Verb::AgentRevoked, Verb::BudgetChanged], "who came and went stays on record");
+    let expected =
+        [Verb::AgentAdded, Verb::AgentTokenReplaced, Verb::BudgetChanged, Verb::AgentRevoked, Verb::BudgetChanged];
+    assert_eq!(verbs, expected, "who came and went stays on record");
 }
 
 async fn check_rules(registry: &dyn Registry) {

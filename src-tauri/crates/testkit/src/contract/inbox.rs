@@ -1,7 +1,10 @@
 //! Questions, answers, payloads and the status log.
 
-use domain::ids::{PersonId, RequestKey};
+use domain::ids::{PersonId, RequestKey, StandingAnswerId};
 use domain::ports::{Commit, InboxPage, Registry};
+use domain::task::TaskHandle;
+use domain::task::decider::Decider;
+use domain::task::input_request::standing_answer::StandingAnswerRef;
 use domain::task::input_request::{AnswerAction, RecordedAnswer, RequestState};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
@@ -63,7 +66,37 @@ async fn check_questions(registry: &dyn Registry) {
     later.requests.entry(key).and_modify(|request| request.state = RequestState::Answered(answered));
     later.version = registry.commit(commit_of(&later, Phase::Waiting)).await.expect("answered").version;
     assert_eq!(open_keys(registry, 10).await, ["c", "a", "b", "new"], "an answered question is not asked again");
-    assert_eq!(registry.handle(later.id).await, Ok(Some(later)), "all questions are kept with their state");
+    assert_eq!(registry.handle(later.id).await, Ok(Some(later.clone())), "all questions are kept with their state");
+    check_answered(registry, later).await;
+}
+
+/// Answered questions are found by when they were answered and by whom, until they are open again.
+async fn check_answered(registry: &dyn Registry, mut task: TaskHandle) {
+    let rule = Decider::Rule(StandingAnswerRef { id: StandingAnswerId::from_random(5), version: 2 });
+    let answers = [("a", rule.clone(), 970), ("b", PersonId::new("ada").into(), 960)];
+    for (key, by, at) in answers {
+        let answer = RecordedAnswer {
+            by,
+            at: Timestamp::from_millis(at),
+            action: AnswerAction::Decline,
+            not_before: None,
+            delivery: Delivery::Recorded,
+        };
+        let state = RequestState::Confirmed(answer);
+        task.requests.entry(RequestKey::new(key)).and_modify(|request| request.state = state);
+    }
+    task.version = registry.commit(commit_of(&task, Phase::Waiting)).await.expect("answered").version;
+    let page = |by: Option<Decider>, offset| async move {
+        let page = registry.answered(by, offset, 2).await.expect("answered questions can be read");
+        (page.total, keys(page))
+    };
+    let named = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    assert_eq!(page(None, 0).await, (3, named(&["a", "b"])), "the last answered first, with how many there are");
+    assert_eq!(page(None, 2).await, (3, named(&["old"])), "by pages");
+    assert_eq!(page(Some(rule), 0).await, (1, named(&["a"])), "those of one rule alone");
+    task.requests.entry(RequestKey::new("b")).and_modify(|request| request.state = RequestState::Open);
+    registry.commit(commit_of(&task, Phase::Waiting)).await.expect("taken back");
+    assert_eq!(page(None, 0).await, (2, named(&["a", "old"])), "an answer that was taken back is none");
 }
 
 async fn check_payloads(registry: &dyn Registry) {

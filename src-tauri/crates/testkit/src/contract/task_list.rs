@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
-use domain::ports::{CancelFacts, Commit, GroupBy, Registry, RegistryError, ServerUnit, TaskListQuery, TaskOrder};
+use domain::ports::{
+    CancelFacts, Commit, GroupBy, Registry, RegistryError, ServerUnit, SortColumn, TaskListQuery, TaskOrder,
+};
 use domain::raw_message::{Direction, RawMessage, RawText};
 use domain::server::Server;
 use domain::task::TaskHandle;
@@ -49,6 +51,21 @@ fn ours() -> TaskListQuery {
     TaskListQuery { servers, group_by: GroupBy::None, ..TaskListQuery::default() }
 }
 
+/// What a task of this part is sorted by: its server is named "loud-zoo" or by its id, its agent by its id.
+fn value(column: SortColumn, handle: &TaskHandle) -> Option<String> {
+    match column {
+        SortColumn::Tool => handle.tool.as_deref().map(str::to_lowercase),
+        SortColumn::Agent => handle.agent.map(|agent| agent.to_string()),
+        SortColumn::Server if handle.server == FIXTURES.server(2) => Some("loud-zoo".into()),
+        SortColumn::Server => Some(handle.server.to_string()),
+        SortColumn::Phase => {
+            let (_, phase) = (0..TASKS).map(part).find(|(one, _)| one.id == handle.id).expect("of this part");
+            let place = Phase::ALL.iter().position(|one| *one == phase).expect("listed");
+            Some(format!("{}{place:03}", phase.group().rank()))
+        }
+    }
+}
+
 fn expected(order: TaskOrder, keep: impl Fn(&TaskHandle, Phase) -> bool) -> Vec<HandleId> {
     let mut kept: Vec<TaskHandle> =
         (0..TASKS).map(part).filter(|(handle, phase)| keep(handle, *phase)).map(|(handle, _)| handle).collect();
@@ -56,6 +73,15 @@ fn expected(order: TaskOrder, keep: impl Fn(&TaskHandle, Phase) -> bool) -> Vec<
         TaskOrder::Newest => kept.sort_unstable_by_key(|handle| std::cmp::Reverse((handle.created, handle.id))),
         TaskOrder::Oldest => kept.sort_unstable_by_key(|handle| (handle.created, handle.id)),
         TaskOrder::Changed => kept.sort_unstable_by_key(|handle| std::cmp::Reverse((handle.changed, handle.id))),
+        TaskOrder::By { column, is_descending } => kept.sort_by(|one, other| {
+            let (mine, theirs) = (value(column, one), value(column, other));
+            let by_value = match (&mine, &theirs) {
+                (Some(mine), Some(theirs)) if is_descending => theirs.cmp(mine),
+                (Some(mine), Some(theirs)) => mine.cmp(theirs),
+                _ => mine.is_none().cmp(&theirs.is_none()),
+            };
+            by_value.then_with(|| (other.created, other.id).cmp(&(one.created, one.id)))
+        }),
     }
     kept.into_iter().map(|handle| handle.id).collect()
 }
@@ -67,7 +93,15 @@ async fn shows(
     keep: impl Fn(&TaskHandle, Phase) -> bool + Copy,
     reason: &str,
 ) {
-    for order in [TaskOrder::Newest, TaskOrder::Oldest, TaskOrder::Changed] {
+    let sorted = [
+        (SortColumn::Phase, false),
+        (SortColumn::Tool, false),
+        (SortColumn::Tool, true),
+        (SortColumn::Server, true),
+        (SortColumn::Agent, false),
+    ];
+    let sorted = sorted.map(|(column, is_descending)| TaskOrder::By { column, is_descending });
+    for order in [TaskOrder::Newest, TaskOrder::Oldest, TaskOrder::Changed].into_iter().chain(sorted) {
         let query = TaskListQuery { order, ..query.clone() };
         let want = expected(order, keep);
         let mut found = Vec::new();
@@ -150,6 +184,16 @@ async fn check_texts(registry: &dyn Registry) {
         handle.id.to_string().starts_with(&short) && handle.changed >= at(BASE + 60) && phase == Phase::Running
     };
     shows(registry, &late, near_late, "the beginning of an id with other conditions").await;
+    let found = vec![FIXTURES.id(3), FIXTURES.id(4), FIXTURES.id(8), FIXTURES.id(900_000)];
+    let said = TaskListQuery { found: found.clone(), ..asks("x_fold") };
+    let says = |handle: &TaskHandle, phase: Phase| indexes(handle, phase) || found.contains(&handle.id);
+    shows(registry, &said, says, "tasks found by what they say, each once").await;
+    let narrow = TaskListQuery { phases: vec![Phase::Lost], ..said.clone() };
+    shows(registry, &narrow, |handle, phase| says(handle, phase) && phase == Phase::Lost, "with conditions").await;
+    let by_both = TaskListQuery { text: Some(short.clone()), ..said.clone() };
+    let both = |handle: &TaskHandle, phase: Phase| near(handle, phase) || found.contains(&handle.id);
+    shows(registry, &by_both, both, "by id and by what they say").await;
+    shows(registry, &TaskListQuery { text: None, ..said }, |_, _| true, "without a text nothing is found by it").await;
     shows(registry, &asks("' OR 1 = 1"), |_, _| false, "no character has a second meaning").await;
 }
 

@@ -215,6 +215,7 @@ async fn check_meters(registry: &dyn Registry) {
         created: at(0),
         revoked: None,
         token: TokenDigest::of("twa_metered"),
+        token_made: at(0),
         seen: None,
         client: None,
         learned_timeout: None,

@@ -5,19 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
+use domain::budget::price::Price;
 use domain::budget::window::Window;
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage,
-    PayloadUse, PortFuture, Recorded, Recording, RecordingFault, Registry, RegistryError, RegistryFacts, Removal,
-    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
-    TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
+    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry, RegistryError,
+    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery,
+    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -140,6 +142,7 @@ impl Registry for KillPointRegistry {
         remove_server(id: ServerId, audit: Vec<AuditEvent>) -> Seq;
         note_agents(notes: Vec<AgentNote>) -> ();
         note_budget(note: BudgetNote) -> ();
+        put_price(unit: PriceUnit) -> ();
         put_rule(unit: RuleUnit) -> Seq;
         record(audit: Vec<AuditEvent>) -> ();
         desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
@@ -152,6 +155,9 @@ impl Registry for KillPointRegistry {
         windows(ended: u32) -> Vec<Window>;
         spend(query: SeriesQuery) -> Vec<SpendRow>;
         waste(query: SeriesQuery) -> Vec<WasteRow>;
+        spend_by_hour(query: SeriesQuery) -> Vec<HourSum>;
+        counted_hours(query: SeriesQuery) -> Vec<Timestamp>;
+        prices() -> Vec<Price>;
         agents() -> Vec<Agent>;
         rules() -> Vec<Rule>;
         attempts(job: JobKey, limit: u32) -> Vec<HandleId>;
@@ -178,6 +184,7 @@ impl Registry for KillPointRegistry {
         raw_list(id: HandleId) -> Vec<RawNote>;
         raw(id: HandleId, n: u64) -> Option<Payload>;
         inbox(offset: u64, limit: u32) -> InboxPage;
+        answered(by: Option<Decider>, offset: u64, limit: u32) -> InboxPage;
         ticking(now: Timestamp, limit: u32) -> Vec<HandleId>;
         deliverable(now: Timestamp, limit: u32) -> Vec<HandleId>;
         payload(id: HandleId, kind: PayloadKind) -> Option<Payload>;

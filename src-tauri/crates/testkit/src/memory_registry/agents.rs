@@ -5,7 +5,7 @@
 use domain::agent::Agent;
 use domain::ids::{AgentId, HandleId, Seq};
 use domain::ports::change::Entity;
-use domain::ports::{AgentNote, AgentUnit, RegistryError, RuleUnit};
+use domain::ports::{AgentNote, AgentUnit, PriceUnit, RegistryError, RuleUnit};
 use domain::rule::RuleScope;
 use domain::task::TaskHandle;
 
@@ -18,6 +18,9 @@ pub(super) fn put(state: &mut MemoryStore, unit: AgentUnit) -> Result<Seq, Regis
         agent.revoked = known.revoked.or(agent.revoked);
         (agent.seen, agent.client, agent.calls) = (known.seen, known.client.clone(), known.calls);
         agent.learned_timeout = known.learned_timeout;
+        if known.token_made >= agent.token_made {
+            (agent.token, agent.token_made) = (known.token, known.token_made);
+        }
     }
     let clashes = |other: &&Agent| {
         let both = other.revoked.is_none() && agent.revoked.is_none();
@@ -59,6 +62,13 @@ pub(super) fn put_rule(state: &mut MemoryStore, unit: RuleUnit) -> Seq {
     let at = audit.last().map(|event| event.at);
     state.facts(audit);
     state.change(entity, at, false)
+}
+
+/// Puts or takes away the price of a model.
+pub(super) fn put_price(state: &mut MemoryStore, unit: PriceUnit) {
+    let PriceUnit { price, remove, audit } = unit;
+    state.budgets.put_price(price, remove);
+    state.facts(audit);
 }
 
 /// All agents, those with access first, by name.

@@ -1,23 +1,24 @@
 //! The `Registry` port over what is kept in memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
+use domain::budget::price::Price;
 use domain::budget::window::Window;
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxItem,
-    InboxPage, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit,
-    SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
-    TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
+    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal,
+    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage,
+    TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -26,8 +27,8 @@ use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use super::MemoryRegistry;
-use super::store::StoredTask;
-use super::{agents, task_list};
+use super::store::{StoredTask, due, is_asked_for, needs_attention};
+use super::{agents, questions, task_list};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -35,31 +36,6 @@ fn size(limit: u32) -> usize {
 
 fn ready<'a, T: Send + 'a>(value: T) -> PortFuture<'a, T> {
     Box::pin(std::future::ready(value))
-}
-
-/// All conditions but the phase.
-fn is_asked_for(row: &StoredTask, query: &TaskQuery) -> bool {
-    let handle = row.stored();
-    query.server.is_none_or(|server| handle.server == server)
-        && query.agent.is_none_or(|agent| handle.agent == Some(agent))
-}
-
-/// Ids that are due by now, the longest due first.
-fn due<'a>(
-    rows: impl Iterator<Item = (&'a HandleId, &'a StoredTask)>,
-    at: impl Fn(&StoredTask) -> Option<Timestamp>,
-    now: Timestamp,
-    limit: u32,
-) -> Vec<HandleId> {
-    let mut due: Vec<(Timestamp, HandleId)> =
-        rows.filter_map(|(id, row)| at(row).filter(|at| *at <= now).map(|at| (at, *id))).collect();
-    due.sort_unstable();
-    due.into_iter().take(size(limit)).map(|(_, id)| id).collect()
-}
-
-/// Whether people are to look at it: by its phase, or because it asks whether it may go on.
-fn needs_attention(row: &StoredTask) -> bool {
-    row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
 }
 
 impl Registry for MemoryRegistry {
@@ -105,6 +81,22 @@ impl Registry for MemoryRegistry {
 
     fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>> {
         ready(self.with(|state, _| state.budgets.waste(&query)))
+    }
+
+    fn put_price(&self, unit: PriceUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| agents::put_price(state, unit)))
+    }
+
+    fn spend_by_hour(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<HourSum>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.spend_by_hour(&query)))
+    }
+
+    fn counted_hours(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<Timestamp>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.counted_hours(&query)))
+    }
+
+    fn prices(&self) -> PortFuture<'_, Result<Vec<Price>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.prices()))
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
@@ -344,22 +336,20 @@ impl Registry for MemoryRegistry {
     }
 
     fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
-        ready(self.with(|state, policy| {
-            let mut open = Vec::new();
-            for (id, row) in state.rows.iter().filter(|(_, row)| row.phase.asks_people()) {
-                let stored = row.stored();
-                let asked = stored.requests.iter().filter(|(_, request)| stored.asks_people(request, stored.changed));
-                open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
-            }
-            open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
-            let total = open.len() as u64;
-            let item = |(_, row, request): (_, &StoredTask, &domain::task::input_request::InputRequest)| InboxItem {
-                handle: Arc::new(row.handle()),
-                request: request.clone(),
-            };
-            let (skip, take) = (usize::try_from(offset).unwrap_or(usize::MAX), size(limit.min(policy.inbox_rows_max)));
-            InboxPage { items: open.into_iter().skip(skip).take(take).map(item).collect(), total }
-        }))
+        ready(self.with(|state, policy| questions::open(state, offset, limit.min(policy.inbox_rows_max))))
+    }
+
+    fn answered(
+        &self,
+        by: Option<Decider>,
+        offset: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
+        ready(
+            self.with(|state, policy| {
+                questions::answered(state, by.as_ref(), offset, limit.min(policy.inbox_rows_max))
+            }),
+        )
     }
 
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {

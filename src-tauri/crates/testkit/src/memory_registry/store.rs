@@ -9,7 +9,7 @@ use domain::audit::AuditEvent;
 use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::change::{Change, Entity};
-use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
+use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit, TaskQuery};
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
@@ -251,4 +251,29 @@ impl MemoryStore {
             }
         }
     }
+}
+
+/// All conditions but the phase.
+pub(super) fn is_asked_for(row: &StoredTask, query: &TaskQuery) -> bool {
+    let handle = row.stored();
+    query.server.is_none_or(|server| handle.server == server)
+        && query.agent.is_none_or(|agent| handle.agent == Some(agent))
+}
+
+/// Ids that are due by now, the longest due first.
+pub(super) fn due<'a>(
+    rows: impl Iterator<Item = (&'a HandleId, &'a StoredTask)>,
+    at: impl Fn(&StoredTask) -> Option<Timestamp>,
+    now: Timestamp,
+    limit: u32,
+) -> Vec<HandleId> {
+    let mut due: Vec<(Timestamp, HandleId)> =
+        rows.filter_map(|(id, row)| at(row).filter(|at| *at <= now).map(|at| (at, *id))).collect();
+    due.sort_unstable();
+    due.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|(_, id)| id).collect()
+}
+
+/// Whether people are to look at it: by its phase, or because it asks whether it may go on.
+pub(super) fn needs_attention(row: &StoredTask) -> bool {
+    row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
 }

@@ -35,7 +35,7 @@ fn is_taken(state: &MemoryStore, row: &StoredTask, query: &TaskListQuery) -> boo
     let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
     query.takes_but_text(&alike)
         && query.flags.iter().all(|flag| flag.is_on(handle, counted(row)))
-        && (query.text_names(&alike, server_name, agent_name) || by_id)
+        && (query.text_names(&alike, server_name, agent_name) || by_id || query.found_by_text().contains(&handle.id))
         && query.changed_after.is_none_or(|after| handle.changed >= after)
         && query.created_before.is_none_or(|before| handle.created <= before)
 }
@@ -49,6 +49,23 @@ pub(crate) fn found<'a>(state: &'a MemoryStore, query: &TaskListQuery) -> Vec<&'
         TaskOrder::Oldest => found.sort_unstable_by_key(created),
         TaskOrder::Changed => {
             found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
+        }
+        TaskOrder::By { column, is_descending } => {
+            let key = |row: &&StoredTask| {
+                let handle = row.stored();
+                let server = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
+                let agent = handle.agent.and_then(|id| state.agents.get(&id)).map(|agent| agent.name.as_str());
+                column.key(&alike(row), server, agent)
+            };
+            found.sort_unstable_by(|one, other| {
+                let (mine, theirs) = (key(one), key(other));
+                let by_value = match (&mine, &theirs) {
+                    (Some(mine), Some(theirs)) if is_descending => theirs.cmp(mine),
+                    (Some(mine), Some(theirs)) => mine.cmp(theirs),
+                    _ => mine.is_none().cmp(&theirs.is_none()),
+                };
+                by_value.then_with(|| created(other).cmp(&created(one)))
+            });
         }
     }
     found

@@ -3,13 +3,16 @@
 //! Old rows go as in the real registry: the oldest hour with a later flush, ended windows beyond those shown when another
 //! window of their agent ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use std::sync::Arc;
+
+use domain::budget::price::Price;
 use domain::budget::waste::Waste;
 use domain::budget::window::{TokenFlow, Window};
 use domain::ids::{AgentId, ServerId, WindowId};
 use domain::policy::CountingPolicy;
-use domain::ports::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
+use domain::ports::{BudgetNote, HourSum, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Family;
 
@@ -22,6 +25,8 @@ pub(crate) struct UsageStore {
     windows: BTreeMap<WindowId, Window>,
     spend: BTreeMap<SpendKey, SpendRow>,
     waste: BTreeMap<WasteKey, WasteRow>,
+    hours: BTreeSet<Timestamp>,
+    prices: BTreeMap<Arc<str>, Price>,
 }
 
 impl UsageStore {
@@ -37,6 +42,13 @@ impl UsageStore {
             }
         }
         let newest = (note.spend.iter().map(|row| row.hour).max(), note.waste.iter().map(|row| row.hour).max());
+        let newest_hour = note.hours.iter().max().copied();
+        self.hours.extend(note.hours);
+        if let Some((oldest, newest)) = self.hours.first().copied().zip(newest_hour)
+            && newest.since(oldest) > policy.series_kept
+        {
+            self.hours.remove(&oldest);
+        }
         for row in note.spend {
             let key = (row.hour, row.agent, row.server, row.flow, row.family);
             match self.spend.get_mut(&key) {
@@ -100,6 +112,49 @@ impl UsageStore {
     pub(crate) fn spend(&self, query: &SeriesQuery) -> Vec<SpendRow> {
         let rows = self.spend.values().filter(|row| query.agent.is_none_or(|agent| row.agent == agent));
         rows.filter(|row| within(query, row.hour)).cloned().collect()
+    }
+
+    /// What flowed in these hours, over agents, servers and families.
+    pub(crate) fn spend_by_hour(&self, query: &SeriesQuery) -> Vec<HourSum> {
+        let mut sums: BTreeMap<(Timestamp, TokenFlow), HourSum> = BTreeMap::new();
+        for row in self.spend(query) {
+            let sum = sums.entry((row.hour, row.flow)).or_insert_with(|| HourSum {
+                hour: row.hour,
+                flow: row.flow,
+                exactness: row.exactness,
+                tokens: 0,
+                passed_exactness: row.passed_exactness,
+                passed: 0,
+                messages: 0,
+            });
+            sum.exactness = sum.exactness.max(row.exactness);
+            sum.tokens = sum.tokens.saturating_add(row.tokens);
+            sum.passed_exactness = sum.passed_exactness.max(row.passed_exactness);
+            sum.passed = sum.passed.saturating_add(row.passed);
+            sum.messages = sum.messages.saturating_add(row.messages);
+        }
+        let mut sums: Vec<HourSum> = sums.into_values().collect();
+        sums.sort_unstable();
+        sums
+    }
+
+    /// The hours of these in which counting ran.
+    pub(crate) fn counted_hours(&self, query: &SeriesQuery) -> Vec<Timestamp> {
+        self.hours.iter().copied().filter(|hour| within(query, *hour)).collect()
+    }
+
+    /// Puts the price of a model, or takes it away.
+    pub(crate) fn put_price(&mut self, price: Price, remove: bool) {
+        if remove {
+            self.prices.remove(&price.model);
+        } else {
+            self.prices.insert(Arc::clone(&price.model), price);
+        }
+    }
+
+    /// All prices, by model.
+    pub(crate) fn prices(&self) -> Vec<Price> {
+        self.prices.values().cloned().collect()
     }
 
     /// What was wasted in these hours.

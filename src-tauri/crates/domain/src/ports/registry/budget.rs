@@ -3,6 +3,8 @@
 //! Flushed in batches: a crash may lose the last seconds of counting, never a task's own figures, which are committed
 //! with the task.
 
+use crate::audit::AuditEvent;
+use crate::budget::price::Price;
 use crate::budget::waste::Waste;
 use crate::budget::window::{TokenFlow, Window};
 use crate::ids::{AgentId, ServerId};
@@ -57,6 +59,33 @@ pub struct BudgetNote {
     pub spend: Vec<SpendRow>,
     /// Added to the rows of the same hour, agent, server and kind.
     pub waste: Vec<WasteRow>,
+    /// Hours in which counting ran, so that an hour without tokens differs from one that nobody measured.
+    pub hours: Vec<Timestamp>,
+}
+
+/// What flowed in one hour in one way, over all agents and servers of a query.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HourSum {
+    /// The beginning of the hour.
+    pub hour: Timestamp,
+    pub flow: TokenFlow,
+    /// How exact the least exact part of `tokens` is.
+    pub exactness: Exactness,
+    /// Tokens in the windows.
+    pub tokens: u64,
+    /// How exact the least exact part of `passed` is.
+    pub passed_exactness: Exactness,
+    /// Tokens that were passed to the programs.
+    pub passed: u64,
+    pub messages: u64,
+}
+
+/// A price that is put in place of the one of its model, or taken away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceUnit {
+    pub price: Price,
+    pub remove: bool,
+    pub audit: Vec<AuditEvent>,
 }
 
 /// Which hours to read.

@@ -37,6 +37,37 @@ pub enum TaskOrder {
     Newest,
     Oldest,
     Changed,
+    /// By a column; tasks that are equal in it come newest first, those without a value last.
+    By {
+        column: SortColumn,
+        is_descending: bool,
+    },
+}
+
+/// A column with few values, by which a list is sorted without reading its tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SortColumn {
+    /// By who has to act, then as in [`Phase::ALL`].
+    Phase,
+    Tool,
+    Server,
+    Agent,
+}
+
+impl SortColumn {
+    /// What tasks like these are sorted by; `None` when they have nothing in this column.
+    #[must_use]
+    pub fn key(self, alike: &AlikeTasks, server_name: Option<&str>, agent_name: Option<&str>) -> Option<String> {
+        match self {
+            Self::Phase => {
+                let place = Phase::ALL.iter().position(|phase| *phase == alike.phase).unwrap_or(Phase::ALL.len());
+                Some(format!("{}{place:03}", alike.state().group().rank()))
+            }
+            Self::Tool => alike.tool.as_deref().map(str::to_lowercase),
+            Self::Server => Some(server_name.map_or_else(|| alike.server.to_string(), str::to_lowercase)),
+            Self::Agent => alike.agent.map(|agent| agent_name.map_or_else(|| agent.to_string(), str::to_lowercase)),
+        }
+    }
 }
 
 /// What is said of a task beside its phase (ruling 3).
@@ -80,6 +111,8 @@ pub struct TaskListQuery {
     pub tools: Vec<String>,
     /// In the name of the tool, the server or the agent, or the beginning of the id; case does not matter.
     pub text: Option<String>,
+    /// Tasks that the text finds by what they say, besides; nothing without a text.
+    pub found: Vec<HandleId>,
     /// Changed at this moment or later.
     pub changed_after: Option<Timestamp>,
     /// Created at this moment or earlier.
@@ -149,6 +182,12 @@ impl TaskListQuery {
         let digits = text.strip_prefix(HandleId::PREFIX).unwrap_or(&text);
         let fits = digits.len() >= ID_BEGINNING_MIN && digits.bytes().all(crate::ids::is_digit);
         fits.then(|| format!("{}{digits}", HandleId::PREFIX))
+    }
+
+    /// Tasks that the text finds by what they say.
+    #[must_use]
+    pub fn found_by_text(&self) -> &[HandleId] {
+        if self.needle().is_some() { &self.found } else { &[] }
     }
 
     /// Whether tasks like these are taken by all conditions but those of text, time and id.

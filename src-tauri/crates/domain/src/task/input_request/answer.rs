@@ -123,7 +123,11 @@ impl TaskHandle {
         if let Some(content) = input.content {
             step.keep(PayloadKind::Answer(key.clone()), Some(content));
         }
-        step.request_fact(now, input.by.actor(), Verb::AnswerBegun, &key, input.action.word());
+        let note = match input.by.rule() {
+            Some(rule) => format!("{} by rule {} version {}", input.action.word(), rule.id, rule.version),
+            None => input.action.word().to_owned(),
+        };
+        step.request_fact(now, input.by.actor(), Verb::AnswerBegun, &key, note);
         step.effect(Effect::Deliver);
         Ok((step.settle(self, now), key))
     }
@@ -171,7 +175,7 @@ impl TaskHandle {
         let who = |decider: &Decider| match decider {
             Decider::Person(id) => id.to_string(),
             Decider::Agent(_) => "the agent".to_owned(),
-            Decider::Limit => "a limit".to_owned(),
+            Decider::Limit | Decider::Rule(_) => decider.name(),
         };
         let text = format!("An answer of {} came too late: {} was first.", who(by), who(first));
         let status = self.view.task().map_or("working", |task| task.status.word()).to_owned();

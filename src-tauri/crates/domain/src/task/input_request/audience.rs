@@ -79,7 +79,8 @@ impl TaskHandle {
     /// Whether this one may answer this question.
     pub(crate) fn check_decider(&self, by: &Decider, request: &InputRequest) -> Result<(), Refusal> {
         match by {
-            Decider::Person(_) => {
+            // A rule gives the answer of a person, given before.
+            Decider::Person(_) | Decider::Rule(_) => {
                 let theirs = match self.audience {
                     Audience::People | Audience::Both | Audience::AgentThenPeople { .. } => true,
                     Audience::Agent => self.orphaned.is_some(),

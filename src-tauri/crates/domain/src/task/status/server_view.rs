@@ -48,6 +48,17 @@ pub enum TaskStatus {
     Other(String),
 }
 
+impl Outcome {
+    /// Whether the call brought a result that is stored here; one with `isError` is a result too.
+    #[must_use]
+    pub const fn has_result(&self) -> bool {
+        match self {
+            Self::Ok(_) | Self::ToolError(_) | Self::FailedWithResult(_) => true,
+            Self::Error(_) | Self::NotFetched | Self::Unavailable => false,
+        }
+    }
+}
+
 impl TaskStatus {
     /// Whether the server can say nothing more.
     #[must_use]
@@ -158,6 +169,71 @@ impl ServerView {
         }
     }
 
+    /// Whether the server has no task for the call yet, so that the call itself is all there is to cancel.
+    #[must_use]
+    pub const fn is_before_task(&self) -> bool {
+        match self {
+            Self::Awaiting { .. } | Self::OwnCall { .. } | Self::Asking { .. } => true,
+            Self::NotSent { .. } | Self::Unanswered { .. } | Self::Direct(_) | Self::Refused(_) | Self::Task(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether the call holds something on its server: a call in flight, a round of questions or a task.
+    #[must_use]
+    pub const fn holds_server(&self) -> bool {
+        self.is_before_task() || matches!(self, Self::Task(_))
+    }
+
+    /// Whether the server waits for answers before it starts, so that the call has another round.
+    #[must_use]
+    pub const fn has_another_round(&self) -> bool {
+        matches!(self, Self::Asking { .. })
+    }
+
+    /// The run of the core that holds the call in flight, if there is one.
+    #[must_use]
+    pub const fn held_by(&self) -> Option<HostId> {
+        match self {
+            Self::Awaiting { host, .. } | Self::OwnCall { host, .. } => Some(*host),
+            Self::Asking { .. }
+            | Self::NotSent { .. }
+            | Self::Unanswered { .. }
+            | Self::Direct(_)
+            | Self::Refused(_)
+            | Self::Task(_) => None,
+        }
+    }
+
+    /// Whether a reply to the call would still be taken.
+    #[must_use]
+    pub const fn may_take_reply(&self) -> bool {
+        self.held_by().is_some() || matches!(self, Self::Unanswered { .. })
+    }
+
+    /// How the call ended, where it ended with an outcome: answered at once, or as a task that completed.
+    #[must_use]
+    pub const fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Direct(outcome) => Some(outcome),
+            Self::Task(TaskView { status: TaskStatus::Completed(outcome), .. }) => Some(outcome),
+            Self::Awaiting { .. }
+            | Self::OwnCall { .. }
+            | Self::Asking { .. }
+            | Self::NotSent { .. }
+            | Self::Unanswered { .. }
+            | Self::Refused(_)
+            | Self::Task(_) => None,
+        }
+    }
+
+    /// Whether the server says that its task completed while the result is still to be fetched.
+    #[must_use]
+    pub fn lacks_result(&self) -> bool {
+        matches!(self, Self::Task(_)) && self.outcome() == Some(&Outcome::NotFetched)
+    }
+
     /// The task, when there is one.
     #[must_use]
     pub fn task(&self) -> Option<&TaskView> {
@@ -171,5 +247,56 @@ impl ServerView {
             | Self::Direct(_)
             | Self::Refused(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One view of each kind, with what follows from it: before a task, holds its server, takes a reply, has an outcome.
+    fn views() -> Vec<(ServerView, [bool; 4])> {
+        let (since, host) = (Timestamp::EPOCH, HostId::from_random(1));
+        let task = |status| {
+            ServerView::Task(TaskView {
+                id: UpstreamTaskId::new("t-1"),
+                status,
+                message: None,
+                created: None,
+                updated: None,
+                first_seen: since,
+                ttl: Ttl::Unsaid,
+                expires: None,
+                hint: None,
+            })
+        };
+        vec![
+            (ServerView::Awaiting { since, host, round: 0 }, [true, true, true, false]),
+            (ServerView::OwnCall { since, host, round: 0 }, [true, true, true, false]),
+            (ServerView::Asking { since, round: 1, has_state: false }, [true, true, false, false]),
+            (ServerView::NotSent { why: String::new() }, [false, false, false, false]),
+            (ServerView::Unanswered { since, why: String::new() }, [false, false, true, false]),
+            (ServerView::Direct(Outcome::Ok(ResultRef { bytes: 2 })), [false, false, false, true]),
+            (ServerView::Refused(RpcError { code: 1, message: String::new() }), [false, false, false, false]),
+            (task(TaskStatus::Working), [false, true, false, false]),
+            (task(TaskStatus::Completed(Outcome::NotFetched)), [false, true, false, true]),
+        ]
+    }
+
+    #[test]
+    fn what_follows_from_a_view_is_the_same_for_everybody_who_asks() {
+        for (view, follows) in views() {
+            let found = [view.is_before_task(), view.holds_server(), view.may_take_reply(), view.outcome().is_some()];
+            assert_eq!(found, follows, "{view:?}");
+            assert_eq!(view.has_another_round(), matches!(view, ServerView::Asking { .. }), "{view:?}");
+            assert_eq!(view.lacks_result(), view.outcome() == Some(&Outcome::NotFetched), "{view:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_was_answered_at_once_is_never_still_to_be_fetched() {
+        assert!(!ServerView::Direct(Outcome::NotFetched).lacks_result(), "only a task's result is fetched");
+        assert!(Outcome::ToolError(ResultRef { bytes: 2 }).has_result(), "an error of the tool is a result");
+        assert!(!Outcome::Unavailable.has_result(), "a payload that is gone is none");
     }
 }

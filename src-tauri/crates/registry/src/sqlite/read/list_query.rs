@@ -41,6 +41,9 @@ static OF_SPLIT_KINDS: LazyLock<String> = LazyLock::new(|| {
 /// Tasks whose ids begin with a text, given as the range of all that do.
 const BY_ID: &str = "INDEXED BY sqlite_autoindex_handles_1 WHERE id >= ? AND id < ?";
 
+/// Tasks by their ids, given as a JSON array.
+const BY_IDS: &str = "INDEXED BY sqlite_autoindex_handles_1 WHERE id IN (SELECT value FROM json_each(?))";
+
 /// A list query with the kinds of tasks that it takes.
 pub(crate) struct ResolvedListQuery {
     /// The query itself.
@@ -55,8 +58,20 @@ pub(crate) struct ResolvedListQuery {
     is_split: bool,
     /// Whether too many tasks changed since `changed_after` to sort them.
     pub(crate) is_dense: bool,
-    /// The kinds it takes when the text is the beginning of an id, and that beginning.
-    by_id: Option<(Vec<AlikeTasks>, String)>,
+    /// Tasks that are taken besides for their id, or for what they say.
+    beside: Option<BesideKinds>,
+    /// What each kind is sorted by, where the order is by a column.
+    keys: Vec<(AlikeTasks, Option<String>)>,
+}
+
+/// Tasks that a text finds one by one, among the kinds that all other conditions take.
+#[derive(Clone)]
+struct BesideKinds {
+    kinds: Vec<AlikeTasks>,
+    /// What their ids begin with.
+    beginning: Option<String>,
+    /// Their ids as a JSON array; empty for none.
+    ids: String,
 }
 
 /// Which columns tell the kinds of a query apart, and so which index its stretches are read from.
@@ -96,6 +111,9 @@ fn names(kinds: &[AlikeTasks]) -> String {
 fn level(query: &TaskListQuery) -> IndexLevel {
     let within = |by: GroupBy| query.within.is_some() && query.group_by == by;
     let nobody = within(GroupBy::Agent) && query.within.as_deref() == Some("");
+    if matches!(query.order, TaskOrder::By { .. }) {
+        return IndexLevel::Kind;
+    }
     let by_server = !query.servers.is_empty() || within(GroupBy::Server);
     let by_agent = !query.agents.is_empty() || within(GroupBy::Agent);
     if !query.tools.is_empty() || query.needle().is_some() || nobody || (by_server && by_agent) {
@@ -128,7 +146,7 @@ fn column(flag: TaskFlag) -> Option<(&'static str, &'static str)> {
 }
 
 impl ResolvedListQuery {
-    fn tasks(&self) -> u64 {
+    pub(crate) fn tasks(&self) -> u64 {
         self.kinds.iter().fold(0, |sum, kind| sum.saturating_add(kind.tasks))
     }
 
@@ -195,10 +213,52 @@ impl ResolvedListQuery {
         moments.into_iter().flatten().map(|at| SqlValue::Number(at.as_millis()))
     }
 
-    /// The values of [`BY_ID`] with the kinds to find and those that are found already.
-    fn id_values(&self, kinds: &[AlikeTasks], beginning: &str) -> Vec<SqlValue> {
-        let range = [beginning.to_owned(), format!("{beginning}{BEYOND}"), names(kinds), names(&self.kinds)];
-        range.into_iter().map(SqlValue::Text).chain(self.moments()).collect()
+    /// Conditions and values of the tasks that are taken one by one and are of no kind that is taken whole.
+    fn beside_terms(&self) -> Vec<(String, Vec<SqlValue>)> {
+        let Some(BesideKinds { kinds, beginning, ids }) = &self.beside else { return Vec::new() };
+        let (of_kinds, times) = (self.of_kinds(), self.times());
+        let range = beginning.as_ref().map(|beginning| [beginning.clone(), format!("{beginning}{BEYOND}")]);
+        let mut terms = Vec::new();
+        let rest = |first: Vec<String>| -> Vec<SqlValue> {
+            let values = first.into_iter().chain([names(kinds), names(&self.kinds)]);
+            values.map(SqlValue::Text).chain(self.moments()).collect()
+        };
+        if let Some(range) = &range {
+            terms.push((format!("{BY_ID} AND {of_kinds} AND NOT {of_kinds}{times}"), rest(range.to_vec())));
+        }
+        if !ids.is_empty() {
+            let apart = if range.is_some() { " AND NOT (id >= ? AND id < ?)" } else { "" };
+            let first = std::iter::once(ids.clone()).chain(range.into_iter().flatten()).collect();
+            terms.push((format!("{BY_IDS}{apart} AND {of_kinds} AND NOT {of_kinds}{times}"), rest(first)));
+        }
+        terms
+    }
+
+    /// The parts of a list that is sorted by a column: one for each value, in order, each with how many tasks it has
+    /// where that is known without counting.
+    pub(crate) fn parts(&self) -> Option<Vec<(Self, Option<u64>)>> {
+        let TaskOrder::By { is_descending, .. } = self.query.order else { return None };
+        let mut values: Vec<Option<&String>> = self.keys.iter().map(|(_, key)| key.as_ref()).collect();
+        values.sort_unstable_by(|one, other| match (one, other) {
+            (Some(one), Some(other)) if is_descending => other.cmp(one),
+            (Some(one), Some(other)) => one.cmp(other),
+            (one, other) => one.is_none().cmp(&other.is_none()),
+        });
+        values.dedup();
+        let part = |value: Option<&String>| {
+            let is_here = |kind: &&AlikeTasks| {
+                self.keys.iter().any(|(keyed, key)| key.as_ref() == value && is_same_kind(keyed, kind))
+            };
+            let kinds: Vec<AlikeTasks> = self.kinds.iter().filter(is_here).cloned().collect();
+            let beside = self.beside.as_ref().and_then(|beside| {
+                let kinds: Vec<AlikeTasks> = beside.kinds.iter().filter(is_here).cloned().collect();
+                (!kinds.is_empty()).then(|| BesideKinds { kinds, ..beside.clone() })
+            });
+            let part = Self { query: self.query.clone(), kinds, beside, keys: Vec::new(), takes_all: false, ..*self };
+            let known = (!part.is_timed() && part.beside.is_none()).then(|| part.tasks());
+            (part, known)
+        };
+        Some(values.into_iter().map(part).collect())
     }
 
     /// Index and conditions of each stretch, with its values.
@@ -246,7 +306,7 @@ impl ResolvedListQuery {
     /// The statement that finds number, order and id of the tasks from a place on; `None` when there are none.
     pub(crate) fn find(&self, offset: i64, limit: i64) -> Option<StatementBatch> {
         let (order, way) = match self.query.order {
-            TaskOrder::Newest => ("created", "DESC"),
+            TaskOrder::Newest | TaskOrder::By { .. } => ("created", "DESC"),
             TaskOrder::Oldest => ("created", "ASC"),
             TaskOrder::Changed => ("changed", "DESC"),
         };
@@ -275,11 +335,7 @@ impl ResolvedListQuery {
                 (format!("{select}{text}{times}"), bound.collect())
             }));
         }
-        if let Some((kinds, beginning)) = &self.by_id {
-            let bound = self.id_values(kinds, beginning);
-            let of_kinds = self.of_kinds();
-            terms.push((format!("{select}{BY_ID} AND {of_kinds} AND NOT {of_kinds}{times}"), bound));
-        }
+        terms.extend(self.beside_terms().into_iter().map(|(text, bound)| (format!("{select}{text}"), bound)));
         if terms.is_empty() {
             return None;
         }
@@ -321,17 +377,20 @@ impl ResolvedListQuery {
             names.map(SqlValue::Text).into_iter().chain(self.moments()).for_each(|bound| bound.bind(&mut count));
             batches.push(count);
         }
-        if let Some((kinds, beginning)) = &self.by_id {
-            let of_kinds = self.of_kinds();
+        for (text, bound) in self.beside_terms() {
             let mut count = StatementBatch::default();
-            count.add(&format!(
-                "SELECT {key}, count(*) FROM handles {BY_ID} AND {of_kinds} AND NOT {of_kinds}{times} GROUP BY 1"
-            ));
-            self.id_values(kinds, beginning).into_iter().for_each(|bound| bound.bind(&mut count));
+            count.add(&format!("SELECT {key}, count(*) FROM handles {text} GROUP BY 1"));
+            bound.into_iter().for_each(|bound| bound.bind(&mut count));
             batches.push(count);
         }
         batches
     }
+}
+
+/// Whether both count the same kind, however many they count.
+fn is_same_kind(one: &AlikeTasks, other: &AlikeTasks) -> bool {
+    (one.server, one.agent, &one.tool, one.phase, one.is_undecided)
+        == (other.server, other.agent, &other.tool, other.phase, other.is_undecided)
 }
 
 fn alike(base: &StoreContext, row: &SqliteRow) -> Result<AlikeTasks, RegistryError> {
@@ -407,7 +466,7 @@ pub(crate) async fn resolve(
     let is_split = !apart.is_empty();
     let rows = whole.iter().map(|(kind, row)| (kind, row));
     let apart = apart.iter().filter_map(|(kind, at)| whole.get(*at).map(|(_, row)| (kind, row)));
-    let (mut kinds, mut but_text, mut all) = (Vec::new(), Vec::new(), true);
+    let (mut kinds, mut but_text, mut keys, mut all) = (Vec::new(), Vec::new(), Vec::new(), true);
     for (kind, row) in rows.chain(apart).filter(|(kind, _)| kind.tasks > 0) {
         let server: Option<&str> = row.try_get(5).map_err(failed())?;
         let agent: Option<&str> = row.try_get(6).map_err(failed())?;
@@ -419,9 +478,15 @@ pub(crate) async fn resolve(
         }
         if is_taken {
             but_text.push(kind.clone());
+            if let TaskOrder::By { column, .. } = query.order {
+                keys.push((kind.clone(), column.key(kind, server, agent)));
+            }
         }
     }
     let all = all && !kinds.is_empty();
-    let by_id = query.id_beginning().map(|beginning| (but_text, beginning));
-    Ok(ResolvedListQuery { takes_all: all, all_tasks, is_split, kinds, is_dense: false, by_id, query })
+    let ids: Vec<String> = query.found_by_text().iter().map(ToString::to_string).collect();
+    let ids = if ids.is_empty() { String::new() } else { json!(ids).to_string() };
+    let beginning = query.id_beginning();
+    let beside = (beginning.is_some() || !ids.is_empty()).then_some(BesideKinds { kinds: but_text, beginning, ids });
+    Ok(ResolvedListQuery { takes_all: all, all_tasks, is_split, kinds, is_dense: false, beside, keys, query })
 }

@@ -16,7 +16,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::read::list_query::{UNDECIDED_KEY, resolve};
+use crate::sqlite::read::list_query::{ResolvedListQuery, UNDECIDED_KEY, resolve};
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
 
 /// Up to this many tasks that changed since a moment are sorted by creation. Judgement: 10 ms.
@@ -74,10 +74,47 @@ impl SqliteRegistry {
         if let Some(at) = list.query.changed_after {
             list.is_dense = is_long_ago(&self.base, connection, at).await?;
         }
-        match list.find(whole(offset), i64::from(limit)) {
-            Some(find) if limit > 0 => find.rows(connection).await.map_err(self.base.failed("find tasks")),
-            Some(_) | None => Ok(Vec::new()),
+        if limit == 0 {
+            return Ok(Vec::new());
         }
+        let Some(parts) = list.parts() else {
+            let Some(find) = list.find(whole(offset), i64::from(limit)) else { return Ok(Vec::new()) };
+            return find.rows(connection).await.map_err(self.base.failed("find tasks"));
+        };
+        // Sorted by a column: value after value, and what lies before the place is passed over by its count.
+        let (mut before, mut rows) = (offset, Vec::new());
+        for (part, known) in parts {
+            let count = match known {
+                Some(count) => Some(count),
+                None if before > 0 => Some(self.counted(connection, &part).await?),
+                None => None,
+            };
+            if let Some(count) = count.filter(|count| *count <= before) {
+                before -= count;
+                continue;
+            }
+            let wanted = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(rows.len());
+            if let Some(find) = part.find(whole(before), i64::try_from(wanted).unwrap_or(i64::MAX)) {
+                rows.extend(find.rows(connection).await.map_err(self.base.failed("find tasks"))?);
+            }
+            before = 0;
+            if rows.len() >= usize::try_from(limit).unwrap_or(usize::MAX) {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// How many tasks a part of a list has.
+    async fn counted(&self, connection: &mut SqliteConnection, part: &ResolvedListQuery) -> Result<u64, RegistryError> {
+        let failed = || self.base.failed("count tasks");
+        let mut total = if part.is_timed() { 0 } else { part.tasks() };
+        for batch in part.counts() {
+            for row in &batch.rows(&mut *connection).await.map_err(failed())? {
+                total = total.saturating_add(unsigned(row.try_get(1).map_err(failed())?));
+            }
+        }
+        Ok(total)
     }
 
     /// The rows of a list on a screen, from an offset on.

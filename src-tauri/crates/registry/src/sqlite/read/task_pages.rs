@@ -11,6 +11,7 @@ use domain::time::Timestamp;
 use sqlx::Row;
 
 use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::read::kept_answers::KeptAnswer;
 use crate::sqlite::{SqliteRegistry, unsigned};
 
 /// One stretch of an index, newest first.
@@ -134,21 +135,41 @@ impl SqliteRegistry {
 
     /// Handles whose phase may have changed by time alone, the longest overdue first.
     pub(crate) async fn read_ticking(&self, now: Timestamp, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
-        let mut find = StatementBatch::default();
-        find.add("SELECT id FROM handles WHERE tick_at IS NOT NULL AND tick_at <= ? ORDER BY tick_at, id LIMIT ?")
-            .with(now.as_millis())
-            .with(limit);
-        self.read_ids(find).await
+        self.read_due("tick_at", &self.base.kept.next_tick, now, limit).await
     }
 
     /// Handles with something to deliver, the longest waiting first.
     pub(crate) async fn read_deliverable(&self, now: Timestamp, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
+        self.read_due("deliver_at", &self.base.kept.next_delivery, now, limit).await
+    }
+
+    /// Handles for which the moment in a column has come, the earliest first. While none is due, the next moment is kept.
+    async fn read_due(
+        &self,
+        column: &'static str,
+        next: &KeptAnswer<Option<Timestamp>>,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<HandleId>, RegistryError> {
+        let asked = self.writes_so_far();
+        if next.get(asked).is_some_and(|next| next.is_none_or(|at| now < at)) {
+            return Ok(Vec::new());
+        }
         let mut find = StatementBatch::default();
-        find.add(
-            "SELECT id FROM handles WHERE deliver_at IS NOT NULL AND deliver_at <= ? ORDER BY deliver_at, id LIMIT ?",
-        )
+        find.add(&format!(
+            "SELECT id FROM handles WHERE {column} IS NOT NULL AND {column} <= ? ORDER BY {column}, id LIMIT ?"
+        ))
         .with(now.as_millis())
         .with(limit);
-        self.read_ids(find).await
+        let due = self.read_ids(find).await?;
+        if due.is_empty() {
+            let failed = || self.base.failed("find tasks");
+            let mut earliest = StatementBatch::default();
+            earliest.add(&format!("SELECT min({column}) FROM handles WHERE {column} IS NOT NULL"));
+            let found = earliest.rows(&mut *self.reader().await?).await.map_err(failed())?;
+            let at: Option<i64> = found.first().map(|row| row.try_get(0)).transpose().map_err(failed())?.flatten();
+            next.keep(asked, at.map(Timestamp::from_millis));
+        }
+        Ok(due)
     }
 }

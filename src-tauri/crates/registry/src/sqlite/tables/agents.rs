@@ -68,14 +68,29 @@ impl AgentRow {
 /// Writes an agent. Of one that is known, access that was taken away stays so, and what notes say stays theirs: whoever
 /// changes an agent read it before, and may have read what is not true any more.
 pub(crate) fn put(batch: &mut StatementBatch, row: &AgentRow) {
-    let Agent { id, name, created, revoked, token, seen, client, learned_timeout, task_tools, calls, meter: _ } =
-        &row.agent;
+    let Agent {
+        id,
+        name,
+        created,
+        revoked,
+        token,
+        token_made,
+        seen,
+        client,
+        learned_timeout,
+        task_tools,
+        calls,
+        meter: _,
+    } = &row.agent;
     let (timeout, learned) = timeout_columns(*learned_timeout);
     batch
         .add(
             "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls, meter, \
-             learned_timeout_ms, timeout_learned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
-             revoked = coalesce(agents.revoked, excluded.revoked), token = excluded.token, \
+             learned_timeout_ms, timeout_learned, token_made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
+             revoked = coalesce(agents.revoked, excluded.revoked), \
+             token = iif(excluded.token_made > agents.token_made, excluded.token, agents.token), \
+             token_made = max(agents.token_made, excluded.token_made), \
              task_tools = excluded.task_tools, meter = excluded.meter",
         )
         .with(id.to_string())
@@ -89,7 +104,8 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &AgentRow) {
         .with(whole(*calls))
         .with(row.meter.clone())
         .with(timeout)
-        .with(learned);
+        .with(learned)
+        .with(token_made.as_millis());
 }
 
 fn agent(base: &StoreContext, row: &SqliteRow) -> Result<Agent, RegistryError> {
@@ -107,12 +123,15 @@ fn agent(base: &StoreContext, row: &SqliteRow) -> Result<Agent, RegistryError> {
     let meter = meter.map(codec::decode_part::<MeterDef>).transpose();
     let timeout: Option<i64> = row.try_get(10).map_err(failed())?;
     let learned: Option<i64> = row.try_get(11).map_err(failed())?;
+    let created: i64 = row.try_get(2).map_err(failed())?;
+    let token_made: i64 = row.try_get(12).map_err(failed())?;
     Ok(Agent {
         id: id.parse().map_err(|_| flaw("id"))?,
         name: row.try_get(1).map_err(failed())?,
-        created: Timestamp::from_millis(row.try_get(2).map_err(failed())?),
+        created: Timestamp::from_millis(created),
         revoked: revoked.map(Timestamp::from_millis),
         token: TokenDigest(token.try_into().map_err(|_| flaw("token"))?),
+        token_made: Timestamp::from_millis(token_made.max(created)),
         task_tools: row.try_get(5).map_err(failed())?,
         seen: seen.map(Timestamp::from_millis),
         client: row.try_get(7).map_err(failed())?,
@@ -131,7 +150,7 @@ impl SqliteRegistry {
         let mut reader = self.reader().await?;
         let found = sqlx::query(
             "SELECT id, name, created, revoked, token, task_tools, seen, client, calls, meter, learned_timeout_ms, \
-             timeout_learned FROM agents ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
+             timeout_learned, token_made FROM agents ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
         )
         .bind(AGENTS_MAX)
         .fetch_all(&mut *reader)

@@ -43,11 +43,17 @@ fn change(row: &SqliteRow) -> Result<Change, RegistryError> {
 impl SqliteRegistry {
     /// The newest place of the change log.
     pub(crate) async fn read_newest(&self) -> Result<Seq, RegistryError> {
+        let asked = self.writes_so_far();
+        if let Some(seq) = self.base.kept.newest.get(asked) {
+            return Ok(seq);
+        }
         let failed = || self.base.failed("read the change log");
         let mut reader = self.reader().await?;
         let seq: i64 =
             sqlx::query_scalar("SELECT seq FROM store WHERE one = 1").fetch_one(&mut *reader).await.map_err(failed())?;
-        Ok(Seq(unsigned(seq)))
+        let seq = Seq(unsigned(seq));
+        self.base.kept.newest.keep(asked, seq);
+        Ok(seq)
     }
 
     /// What changed after a place. A reader behind what is kept, or ahead of what there is (another registry was put

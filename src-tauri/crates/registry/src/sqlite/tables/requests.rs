@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use domain::ids::RequestKey;
 use domain::ports::{InboxItem, InboxPage, RegistryError};
+use domain::task::decider::Decider;
 use domain::task::input_request::InputRequest;
 use domain::time::Timestamp;
 use serde_json::Value;
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection, Row};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection};
+use sqlx::{Connection, Row, Sqlite};
 
 use super::row_name;
 use super::task_row::{RequestRow, TaskVersion};
@@ -21,6 +22,8 @@ use crate::seal::FieldLocation;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
 
+/// A query over questions.
+type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 /// The questions of some handles, by the handle's number.
 pub(crate) type ByHandle = BTreeMap<i64, BTreeMap<RequestKey, InputRequest>>;
 
@@ -33,9 +36,11 @@ pub(crate) fn place(row: &str) -> FieldLocation<'_> {
 pub(crate) fn write(batch: &mut StatementBatch, row: TaskVersion, request: &RequestRow, sealed: Vec<u8>) {
     batch
         .add(
-            "INSERT INTO requests (handle, key, opened, state, mark, body_sealed, version) VALUES (?, ?, ?, ?, ?, ?, ?) \
+            "INSERT INTO requests (handle, key, opened, state, mark, body_sealed, version, answered, answered_by) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
              ON CONFLICT (handle, key) DO UPDATE SET opened = excluded.opened, state = excluded.state, \
-             mark = excluded.mark, body_sealed = excluded.body_sealed, version = excluded.version",
+             mark = excluded.mark, body_sealed = excluded.body_sealed, version = excluded.version, \
+             answered = excluded.answered, answered_by = excluded.answered_by",
         )
         .with(row.number)
         .with(request.key.clone())
@@ -43,7 +48,9 @@ pub(crate) fn write(batch: &mut StatementBatch, row: TaskVersion, request: &Requ
         .with(request.state)
         .with(request.mark.to_vec())
         .with(sealed)
-        .with(whole(row.version));
+        .with(whole(row.version))
+        .with(request.answered.as_ref().map(|(at, _)| *at))
+        .with(request.answered.as_ref().map(|(_, by)| by.clone()));
 }
 
 /// Removes a question that the handle no longer has.
@@ -86,19 +93,57 @@ pub(crate) async fn read(
 impl SqliteRegistry {
     /// Open questions of tasks whose [`domain::task::status::Phase::asks_people`], oldest first.
     pub(crate) async fn read_inbox(&self, offset: u64, limit: u32) -> Result<InboxPage, RegistryError> {
-        let failed = || self.base.failed("read the inbox");
-        let mut reader = self.reader().await?;
-        let mut transaction = reader.begin().await.map_err(failed())?;
-        let found = sqlx::query(
+        let page = sqlx::query(
             "SELECT h.number, r.key FROM requests r CROSS JOIN handles h ON h.number = r.handle \
              WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked') \
              ORDER BY r.opened, h.id, r.key LIMIT ? OFFSET ?",
-        )
-        .bind(limit.min(self.base.limits.inbox_rows_max))
-        .bind(whole(offset))
-        .fetch_all(&mut *transaction)
-        .await
-        .map_err(failed())?;
+        );
+        let total = sqlx::query(
+            "SELECT count(*) FROM requests r CROSS JOIN handles h ON h.number = r.handle \
+             WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked')",
+        );
+        self.read_questions(page, total, offset, limit).await
+    }
+
+    /// Answered questions, the last answered first; of one decider, or of all.
+    pub(crate) async fn read_answered(
+        &self,
+        by: Option<Decider>,
+        offset: u64,
+        limit: u32,
+    ) -> Result<InboxPage, RegistryError> {
+        let Some(by) = by.map(|by| by.to_string()) else {
+            let page = sqlx::query(
+                "SELECT handle, key FROM requests WHERE answered IS NOT NULL \
+                 ORDER BY answered DESC, handle, key LIMIT ? OFFSET ?",
+            );
+            let total = sqlx::query("SELECT count(*) FROM requests WHERE answered IS NOT NULL");
+            return self.read_questions(page, total, offset, limit).await;
+        };
+        let page = sqlx::query(
+            "SELECT handle, key FROM requests WHERE answered_by = ? ORDER BY answered DESC, handle, key LIMIT ? OFFSET ?",
+        );
+        let total = sqlx::query("SELECT count(*) FROM requests WHERE answered_by = ?");
+        self.read_questions(page.bind(by.clone()), total.bind(by), offset, limit).await
+    }
+
+    /// The page of questions whose handles and keys `page` finds, and how many `total` counts, as of one moment.
+    async fn read_questions(
+        &self,
+        page: Query,
+        total: Query,
+        offset: u64,
+        limit: u32,
+    ) -> Result<InboxPage, RegistryError> {
+        let failed = || self.base.failed("read the inbox");
+        let mut reader = self.reader().await?;
+        let mut transaction = reader.begin().await.map_err(failed())?;
+        let found = page
+            .bind(limit.min(self.base.limits.inbox_rows_max))
+            .bind(whole(offset))
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(failed())?;
         let mut order = Vec::with_capacity(found.len());
         for row in &found {
             let number: i64 = row.try_get(0).map_err(failed())?;
@@ -118,14 +163,7 @@ impl SqliteRegistry {
             .into_iter()
             .map(|(number, (handle, _))| (number, Arc::new(handle)))
             .collect();
-        let total: i64 = sqlx::query(
-            "SELECT count(*) FROM requests r CROSS JOIN handles h ON h.number = r.handle \
-             WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked')",
-        )
-        .fetch_one(&mut *transaction)
-        .await
-        .and_then(|row| row.try_get(0))
-        .map_err(failed())?;
+        let total: i64 = total.fetch_one(&mut *transaction).await.and_then(|row| row.try_get(0)).map_err(failed())?;
         transaction.rollback().await.map_err(failed())?;
         let item = |(number, key): &(i64, RequestKey)| {
             let handle = tasks.get(number)?;

@@ -107,6 +107,8 @@ pub(crate) struct RequestRow {
     pub(crate) opened: i64,
     /// The word of its state.
     pub(crate) state: &'static str,
+    /// When it was answered, and by whom: the text of its decider.
+    pub(crate) answered: Option<(i64, String)>,
     /// Keyed hash of the body.
     pub(crate) mark: [u8; 32],
     /// The body as JSON.
@@ -143,6 +145,16 @@ fn state(handle: &TaskHandle, request: &InputRequest) -> &'static str {
     if for_agent { "asked" } else { request.state.word() }
 }
 
+/// When a question was answered, and by whom.
+fn answered(request: &InputRequest) -> Option<(i64, String)> {
+    match &request.state {
+        RequestState::Answered(answer) | RequestState::Confirmed(answer) => {
+            Some((answer.at.as_millis(), answer.by.to_string()))
+        }
+        RequestState::Open | RequestState::Withdrawn { .. } => None,
+    }
+}
+
 /// How far a cancel got, and how long the task took from it to its end.
 fn stop(handle: &TaskHandle) -> Option<(&'static str, Option<i64>)> {
     let wish = match &handle.intent {
@@ -177,6 +189,7 @@ impl EncodedTask {
                     key: request.key.as_str().into(),
                     opened: request.opened.as_millis(),
                     state,
+                    answered: answered(request),
                     mark: sealer.mark(&[
                         b"request",
                         key.as_bytes(),

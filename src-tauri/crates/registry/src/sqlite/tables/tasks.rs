@@ -25,20 +25,39 @@ pub(crate) const REMOVABLE: &str = "h.is_open = 0 AND h.held IS NULL AND h.undel
 pub(crate) fn insert(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVersion) {
     batch
         .add(
-            "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, tick_at, \
-             deliver_at, log_number, task_mark, body_sealed, stop, stop_ms, job_mark, parent, given, undelivered, \
-             orphaned, held, over_limit) \
-             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO handles (number, id, server, agent, created, job_mark, parent, log_number, tool, phase, is_open, \
+             version, changed, tick_at, deliver_at, task_mark, body_sealed, stop, stop_ms, given, undelivered, orphaned, \
+             held, over_limit) \
+             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .with(row.number)
         .with(task.key.clone())
         .with(task.server.clone())
         .with(task.agent.clone())
+        .with(task.created)
+        .with(task.index.job_mark.map(|mark| mark.to_vec()))
+        .with(task.index.parent.clone());
+    bind_changing(batch, task, row);
+}
+
+/// Writes a changed task. Server, agent, creation, job and parent never change.
+pub(crate) fn update(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVersion) {
+    batch.add(
+        "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
+         deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ?, given = ?, undelivered = ?, \
+         orphaned = ?, held = ?, over_limit = ? WHERE number = ?",
+    );
+    bind_changing(batch, task, row);
+    batch.with(row.number);
+}
+
+/// Binds the columns that change with a task, in the order in which both statements name them.
+fn bind_changing(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVersion) {
+    batch
         .with(task.tool.clone())
         .with(task.phase)
         .with(task.is_open)
         .with(whole(row.version))
-        .with(task.created)
         .with(task.changed)
         .with(task.tick_at)
         .with(task.deliver_at)
@@ -46,8 +65,6 @@ pub(crate) fn insert(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVe
         .with(task.body_sealed.clone())
         .with(task.stop.map(|(word, _)| word))
         .with(task.stop.and_then(|(_, took)| took))
-        .with(task.index.job_mark.map(|mark| mark.to_vec()))
-        .with(task.index.parent.clone())
         .with(flag(task.index.given))
         .with(flag(task.index.undelivered))
         .with(flag(task.index.orphaned))
@@ -58,33 +75,6 @@ pub(crate) fn insert(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVe
 /// A flag as its column keeps it: null when it is down, so that its index holds only what is up.
 fn flag(up: bool) -> Option<i64> {
     up.then_some(1)
-}
-
-/// Writes a changed task. Server, agent, creation, job and parent never change.
-pub(crate) fn update(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVersion) {
-    batch
-        .add(
-            "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
-             deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ?, given = ?, undelivered = ?, \
-             orphaned = ?, held = ?, over_limit = ? WHERE number = ?",
-        )
-        .with(task.tool.clone())
-        .with(task.phase)
-        .with(task.is_open)
-        .with(whole(row.version))
-        .with(task.changed)
-        .with(task.tick_at)
-        .with(task.deliver_at)
-        .with(task.task_mark.map(|mark| mark.to_vec()))
-        .with(task.body_sealed.clone())
-        .with(task.stop.map(|(word, _)| word))
-        .with(task.stop.and_then(|(_, took)| took))
-        .with(flag(task.index.given))
-        .with(flag(task.index.undelivered))
-        .with(flag(task.index.orphaned))
-        .with(flag(task.index.held))
-        .with(flag(task.index.over_limit))
-        .with(row.number);
 }
 
 fn one(

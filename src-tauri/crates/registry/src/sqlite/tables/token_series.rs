@@ -6,7 +6,7 @@
 
 use domain::budget::waste::Waste;
 use domain::budget::window::{TokenFlow, Window};
-use domain::ports::{BudgetNote, RegistryError, SeriesQuery, SpendRow, WasteRow};
+use domain::ports::{BudgetNote, HourSum, RegistryError, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use serde_json::{Value, json};
@@ -34,6 +34,8 @@ pub(crate) struct UsageRows {
     /// Spend as a JSON array, and its newest hour; `None` when there is none.
     spend: Option<(String, i64)>,
     waste: Option<(String, i64)>,
+    /// Hours in which counting ran.
+    hours: Vec<i64>,
 }
 
 /// A window, ready to write.
@@ -77,7 +79,7 @@ fn array(rows: impl Iterator<Item = (Value, i64)>) -> Option<(String, i64)> {
 impl UsageRows {
     /// Encodes and seals a flush.
     pub(crate) fn of(note: &BudgetNote, sealer: &Sealer) -> Result<Self, RegistryError> {
-        let BudgetNote { windows, spend, waste } = note;
+        let BudgetNote { windows, spend, waste, hours } = note;
         let window = |window: &Window| {
             let id = window.id.to_string();
             let body = codec::encode::<WindowDef>(window)?;
@@ -110,6 +112,7 @@ impl UsageRows {
             windows: windows.iter().map(window).collect::<Result<_, RegistryError>>()?,
             spend: array(spend.iter().map(spent)),
             waste: array(waste.iter().map(wasted)),
+            hours: hours.iter().map(|hour| hour.as_millis()).collect(),
         })
     }
 }
@@ -177,6 +180,12 @@ pub(crate) fn add(batch: &mut StatementBatch, rows: &UsageRows, limits: StoreLim
         batch
             .add("DELETE FROM waste WHERE hour = (SELECT min(hour) FROM waste) AND hour < ?")
             .with(newest.saturating_sub(kept));
+    }
+    for hour in &rows.hours {
+        batch.add("INSERT INTO counted_hours (hour) VALUES (?) ON CONFLICT DO NOTHING").with(*hour);
+        batch
+            .add("DELETE FROM counted_hours WHERE hour = (SELECT min(hour) FROM counted_hours) AND hour < ?")
+            .with(hour.saturating_sub(kept));
     }
 }
 
@@ -291,6 +300,55 @@ impl SqliteRegistry {
         let mut rows = found.iter().map(one).collect::<Result<Vec<_>, RegistryError>>()?;
         rows.sort_unstable();
         Ok(rows)
+    }
+
+    /// Sums are taken as floating point, which is exact up to 2^53 tokens and cannot overflow; a sum of integers that
+    /// does would fail the query.
+    pub(crate) async fn read_spend_by_hour(&self, query: SeriesQuery) -> Result<Vec<HourSum>, RegistryError> {
+        let mut find = StatementBatch::default();
+        let (index, whose) = match query.agent {
+            Some(_) => ("INDEXED BY spend_by_agent", "agent = ? AND"),
+            None => ("", ""),
+        };
+        find.add(&format!(
+            "SELECT hour, flow, max(exactness), CAST(total(tokens) AS INTEGER), CAST(total(messages) AS INTEGER), \
+             max(passed_exactness), CAST(total(passed) AS INTEGER) FROM spend {index} \
+             WHERE {whose} hour >= ? AND hour < ? GROUP BY hour, flow LIMIT ?"
+        ));
+        if let Some(agent) = query.agent {
+            find.with(agent.to_string());
+        }
+        find.with(query.from.as_millis()).with(query.to.as_millis()).with(i64::from(SERIES_MAX));
+        let mut reader = self.reader().await?;
+        let found = find.rows(&mut reader).await.map_err(self.base.failed("read a series"))?;
+        let one = |row: &SqliteRow| {
+            let cells = SeriesRow { base: &self.base, table: "read `spend`", row };
+            Ok(HourSum {
+                hour: Timestamp::from_millis(cells.number(0)?),
+                flow: cells.read("flow", TokenFlow::from_word(cells.word(1)?))?,
+                exactness: cells.read("exactness", exactness(cells.number(2)?))?,
+                tokens: unsigned(cells.number(3)?),
+                messages: unsigned(cells.number(4)?),
+                passed_exactness: cells.read("passed_exactness", exactness(cells.number(5)?))?,
+                passed: unsigned(cells.number(6)?),
+            })
+        };
+        let mut rows = found.iter().map(one).collect::<Result<Vec<_>, RegistryError>>()?;
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    pub(crate) async fn read_counted_hours(&self, query: SeriesQuery) -> Result<Vec<Timestamp>, RegistryError> {
+        let failed = || self.base.failed("read the hours that were counted");
+        let mut reader = self.reader().await?;
+        let found = sqlx::query("SELECT hour FROM counted_hours WHERE hour >= ? AND hour < ? ORDER BY hour LIMIT ?")
+            .bind(query.from.as_millis())
+            .bind(query.to.as_millis())
+            .bind(SERIES_MAX)
+            .fetch_all(&mut *reader)
+            .await
+            .map_err(failed())?;
+        found.iter().map(|row| Ok(Timestamp::from_millis(row.try_get(0).map_err(failed())?))).collect()
     }
 
     pub(crate) async fn read_waste(&self, query: SeriesQuery) -> Result<Vec<WasteRow>, RegistryError> {

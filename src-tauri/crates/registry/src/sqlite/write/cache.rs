@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 
+use domain::ids::HandleId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::sqlite::tables::task_row::TaskVersion;
 use crate::sqlite::unsigned;
 
-/// Tasks and requests remembered at most; some megabytes. Beyond it the cache is emptied and filled again.
+/// Tasks and requests remembered at most; a few megabytes: 150 bytes each. Beyond it the cache is emptied and filled again.
 const KEPT: usize = 30_000;
 
 /// The counters of the `store` row.
@@ -33,8 +34,9 @@ pub(crate) struct CachedTask {
     pub(crate) version: u64,
     pub(crate) log_number: i64,
     pub(crate) task_mark: Option<[u8; 32]>,
-    /// Marks of its questions by key.
-    pub(crate) requests: HashMap<String, [u8; 32]>,
+    /// Marks of its questions by key; most tasks have none, and every open task is here.
+    #[expect(clippy::box_collection, reason = "a map in place takes 48 bytes of every task for the few that ask")]
+    pub(crate) requests: Option<Box<HashMap<String, [u8; 32]>>>,
 }
 
 impl CachedTask {
@@ -48,10 +50,9 @@ impl CachedTask {
 pub(crate) struct WriterCache {
     /// `None` when the cache is empty.
     pub(crate) counters: Option<StoreCounters>,
-    /// By the text of the id.
-    pub(crate) handles: HashMap<String, CachedTask>,
+    pub(crate) handles: HashMap<HandleId, CachedTask>,
     /// Which task is recorded for an upstream task, as read or written in the current transaction.
-    pub(crate) marks: HashMap<[u8; 32], String>,
+    pub(crate) marks: HashMap<[u8; 32], HandleId>,
     /// How many tasks and requests were added since it was empty.
     pub(crate) weight: usize,
 }
@@ -59,6 +60,11 @@ pub(crate) struct WriterCache {
 fn bytes(row: &SqliteRow, column: usize) -> Result<[u8; 32], sqlx::Error> {
     let bytes: &[u8] = row.try_get(column)?;
     bytes.try_into().map_err(|_| sqlx::Error::Decode("a hash is not 32 bytes long".into()))
+}
+
+fn id(row: &SqliteRow, column: usize) -> Result<HandleId, sqlx::Error> {
+    let text: &str = row.try_get(column)?;
+    text.parse().map_err(|_| sqlx::Error::Decode("an id of a task does not read".into()))
 }
 
 impl WriterCache {
@@ -82,20 +88,20 @@ impl WriterCache {
                     version: unsigned(row.try_get(3)?),
                     log_number: row.try_get(4)?,
                     task_mark: has_mark.map(|_| bytes(row, 5)).transpose()?,
-                    requests: HashMap::new(),
+                    requests: None,
                 };
-                self.handles.insert(row.try_get(1)?, cached);
+                self.handles.insert(id(row, 1)?, cached);
                 self.weight += 1;
             }
             2 => {
                 let mark = bytes(row, 3)?;
-                if let Some(cached) = self.handles.get_mut(row.try_get::<&str, _>(1)?) {
-                    cached.requests.insert(row.try_get(2)?, mark);
+                if let Some(cached) = self.handles.get_mut(&id(row, 1)?) {
+                    cached.requests.get_or_insert_default().insert(row.try_get(2)?, mark);
                     self.weight += 1;
                 }
             }
             _ => {
-                self.marks.insert(bytes(row, 2)?, row.try_get(1)?);
+                self.marks.insert(bytes(row, 2)?, id(row, 1)?);
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::removal::RemovalPlan;
 use crate::sqlite::tables::agents::AgentRow;
 use crate::sqlite::tables::audit::VerifiedMark;
+use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::servers::ServerRow;
 use crate::sqlite::tables::task_row::{EncodedTask, is_of_person};
@@ -31,6 +32,7 @@ pub(crate) enum Mutation {
     /// As the JSON array that the statement reads.
     NoteAgents(String),
     PutRule(Box<RuleRow>),
+    PutPrice(Box<PriceRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -103,6 +105,7 @@ impl Mutation {
             Self::Commit(unit) => unit.is_decision,
             Self::RemoveServer(..) | Self::Remove(_) => true,
             Self::PutRule(row) => row.is_removal(),
+            Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
             Self::RecordAudit(audit) | Self::PutUserData(_, audit) => is_decided(audit),
             Self::Admit(_)

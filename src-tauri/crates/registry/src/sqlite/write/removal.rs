@@ -64,7 +64,7 @@ impl WriteTransaction<'_> {
             self.batch.add(&format!("DELETE FROM handles WHERE number IN ({of_list})")).with(list);
             for (_, id) in &rows.tasks {
                 self.make_room(connection).await?;
-                self.cache.handles.remove(&id.to_string());
+                self.cache.handles.remove(id);
                 self.add_change_row(Entity::Handle(*id), rows.audit.last().map(|event| event.at.as_millis()), true);
             }
         }

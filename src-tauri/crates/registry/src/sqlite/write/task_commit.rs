@@ -22,7 +22,7 @@ impl WriteTransaction<'_> {
         connection: &mut SqliteConnection,
         task: &EncodedTask,
     ) -> Result<MutationOutcome, sqlx::Error> {
-        if self.cache.handles.contains_key(&task.key) {
+        if self.cache.handles.contains_key(&task.id) {
             return Ok(MutationOutcome::Exists(task.id));
         }
         if let Some(other) = self.holder(task) {
@@ -35,7 +35,7 @@ impl WriteTransaction<'_> {
             version: task.version.saturating_add(1),
             log_number: 0,
             task_mark: None,
-            requests: std::collections::HashMap::new(),
+            requests: None,
         };
         tasks::insert(&mut self.batch, task, cached.row());
         self.write_parts(connection, task, cached).await
@@ -47,14 +47,14 @@ impl WriteTransaction<'_> {
         connection: &mut SqliteConnection,
         task: &EncodedTask,
     ) -> Result<MutationOutcome, sqlx::Error> {
-        let read = self.cache.handles.get(&task.key).map(|cached| cached.version);
+        let read = self.cache.handles.get(&task.id).map(|cached| cached.version);
         if read != Some(task.version) {
             return Ok(MutationOutcome::Conflict);
         }
         if let Some(other) = self.holder(task) {
             return Ok(MutationOutcome::Exists(other));
         }
-        let Some(mut cached) = self.cache.handles.remove(&task.key) else { return Ok(MutationOutcome::Conflict) };
+        let Some(mut cached) = self.cache.handles.remove(&task.id) else { return Ok(MutationOutcome::Conflict) };
         cached.version = cached.version.saturating_add(1);
         tasks::update(&mut self.batch, task, cached.row());
         self.write_parts(connection, task, cached).await
@@ -63,7 +63,7 @@ impl WriteTransaction<'_> {
     /// The other task that is recorded for this upstream task, if there is one.
     fn holder(&self, task: &EncodedTask) -> Option<HandleId> {
         let holder = self.cache.marks.get(&task.task_mark?)?;
-        if *holder == task.key { None } else { holder.parse().ok() }
+        Some(*holder).filter(|holder| *holder != task.id)
     }
 
     /// Writes what belongs to a task, whether it is new or changed.
@@ -78,7 +78,7 @@ impl WriteTransaction<'_> {
                 self.cache.marks.remove(&old);
             }
             if let Some(new) = task.task_mark {
-                self.cache.marks.insert(new, task.key.clone());
+                self.cache.marks.insert(new, task.id);
             }
             cached.task_mark = task.task_mark;
         }
@@ -109,7 +109,7 @@ impl WriteTransaction<'_> {
         self.add_audit(connection, &task.audit).await?;
         let seq = self.add_change(Entity::Handle(task.id), Some(task.changed));
         let recorded = Recorded { seq, version: cached.version };
-        self.cache.handles.insert(task.key.clone(), cached);
+        self.cache.handles.insert(task.id, cached);
         self.make_room(connection).await?;
         Ok(MutationOutcome::Recorded(recorded))
     }
@@ -120,14 +120,14 @@ impl WriteTransaction<'_> {
         task: &EncodedTask,
         cached: &mut CachedTask,
     ) -> Result<(), sqlx::Error> {
-        let mut before = std::mem::take(&mut cached.requests);
+        let mut before = cached.requests.take().map(|marks| *marks).unwrap_or_default();
         self.cache.weight += task.requests.len().saturating_sub(before.len());
         for request in &task.requests {
             if before.remove(&request.key) != Some(request.mark) {
                 self.make_room(connection).await?;
                 self.write_request(task, cached, request)?;
             }
-            cached.requests.insert(request.key.clone(), request.mark);
+            cached.requests.get_or_insert_default().insert(request.key.clone(), request.mark);
         }
         for gone in before.keys() {
             self.make_room(connection).await?;

@@ -17,7 +17,7 @@ use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::tables::audit::{self, HashLink};
 use crate::sqlite::tables::changes::entity;
 use crate::sqlite::tables::task_row::EncodedTask;
-use crate::sqlite::tables::{agents, changes, rules, servers, status_log, token_series, user_data};
+use crate::sqlite::tables::{agents, changes, prices, rules, servers, status_log, token_series, user_data};
 use crate::sqlite::write::cache::{StoreCounters, WriterCache};
 use crate::sqlite::write::mutation::{Mutation, MutationOutcome};
 use crate::sqlite::{StoreContext, StoreLimits, whole};
@@ -62,6 +62,7 @@ impl BatchShape {
             Mutation::NoteUsage(rows) => alike(10, rows.windows.len()),
             Mutation::Remove(removal) => alike(11, removal.shape()),
             Mutation::MarkVerified(_) => alike(12, 0),
+            Mutation::PutPrice(row) => alike(13, row.audit.len()),
         }
     }
 }
@@ -93,7 +94,7 @@ impl<'a> WriteTransaction<'a> {
             match mutation {
                 Mutation::Admit(handle) | Mutation::Commit(handle) => {
                     let is_new = matches!(mutation, Mutation::Admit(_));
-                    if careful || (!is_new && !cache.handles.contains_key(&handle.key)) {
+                    if careful || (!is_new && !cache.handles.contains_key(&handle.id)) {
                         keys.push(Value::from(handle.key.as_str()));
                     }
                     marks.extend(handle.task_mark.filter(|_| careful).map(|mark| Value::from(hex(&mark))));
@@ -104,6 +105,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutAgent(_)
                 | Mutation::NoteAgents(_)
                 | Mutation::PutRule(_)
+                | Mutation::PutPrice(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -199,6 +201,11 @@ impl<'a> WriteTransaction<'a> {
                 self.add_audit(connection, &row.audit).await?;
                 let at = row.audit.last().map(|event| event.at.as_millis());
                 Ok(MutationOutcome::Changed(self.add_change(row.entity, at)))
+            }
+            Mutation::PutPrice(row) => {
+                prices::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;

@@ -338,10 +338,12 @@ impl WriterLoop {
 
     async fn transact(&mut self, mutations: &[&Mutation]) -> Result<Vec<MutationOutcome>, TransactionError> {
         self.base.health.begins();
+        self.base.kept.writes.advance();
         let written = self.attempt(mutations).await;
         if written.is_err() {
             self.roll_back().await;
         }
+        self.base.kept.writes.advance();
         self.base.health.ended();
         match &written {
             // With the reserve in use, what can wait still waits.

@@ -1,0 +1,54 @@
+//! The limits of what is kept in memory of each server: the log of its process and how its requests went.
+//!
+//! None of it is stored. What of a server is durable is in the registry.
+
+use std::time::Duration;
+
+use super::{HOUR, KIB, MINUTE, SECOND};
+
+/// What is kept of one server in one run of the core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedServerPolicy {
+    /// Text of the log of a server; the oldest lines go first. Judgement: some thousand lines, and 1,000 servers that all
+    /// write without end stay below 300 MB.
+    pub log_bytes: usize,
+    /// Lines of the log of a server. Judgement: as above, for short lines.
+    pub log_lines_max: usize,
+    /// Longest line of a log; the rest of it is cut. Judgement: a stack frame or a JSON record, not a dump.
+    pub log_line_chars: usize,
+    /// Standard error that is taken into the log in a second; lines beyond are counted. Judgement: far more than a
+    /// person reads, and little for the machine.
+    pub log_bytes_per_second: usize,
+    /// The span over which the bytes of a second are counted.
+    pub log_rate_span: Duration,
+    /// How often a log that is followed in a terminal is read. Judgement: a person reads no faster.
+    pub log_follow_every: Duration,
+    /// Lines of a log in one reply. Judgement: drawn at once.
+    pub log_page_lines: usize,
+    /// Requests are counted in steps of this length. Judgement: a point of a chart over six hours.
+    pub times_step: Duration,
+    /// How long steps are kept. Window: error rate over a day.
+    pub times_kept: Duration,
+    /// The span of the figures "in the last hour". Window: error rate over an hour.
+    pub times_recent: Duration,
+    /// The span of the chart of reply times. Design: six hours.
+    pub times_charted: Duration,
+}
+
+impl Default for ObservedServerPolicy {
+    fn default() -> Self {
+        Self {
+            log_bytes: 256 * KIB,
+            log_lines_max: 4_000,
+            log_line_chars: 2_000,
+            log_bytes_per_second: 1_024 * KIB,
+            log_rate_span: SECOND,
+            log_follow_every: SECOND / 2,
+            log_page_lines: 1_000,
+            times_step: 10 * MINUTE,
+            times_kept: 24 * HOUR,
+            times_recent: HOUR,
+            times_charted: 6 * HOUR,
+        }
+    }
+}
