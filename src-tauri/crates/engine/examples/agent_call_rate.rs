@@ -172,6 +172,7 @@ async fn bench(on: bool) -> Bench {
         created: SystemClock.now(),
         revoked: None,
         token: TokenDigest::of("bench"),
+        token_made: SystemClock.now(),
         seen: None,
         client: None,
         learned_timeout: None,

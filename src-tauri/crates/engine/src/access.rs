@@ -1,15 +1,19 @@
-//! Which agents have access (`snapshot.rs`), and which are connected (`presence.rs`).
+//! Which agents have access (`snapshot.rs`), which are connected (`presence.rs`) and through which sessions
+//! (`sessions.rs`), and their tokens (`token.rs`).
 //!
 //! Taking access away is `decisions/revoke.rs`.
 
 pub(crate) mod presence;
+pub(crate) mod sessions;
 pub(crate) mod snapshot;
+mod token;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::ids::AgentId;
+use domain::ids::{AgentId, ServerId};
 use domain::ports::{Registry, RegistryError};
+use domain::rule::ResolvedRule;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
@@ -41,6 +45,16 @@ impl Access {
     /// Agents and rules of this moment.
     pub(crate) fn snapshot(&self) -> Arc<AccessSnapshot> {
         Arc::clone(&self.snapshot.read())
+    }
+
+    /// What holds for a call at this moment.
+    pub(crate) fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> ResolvedRule {
+        self.snapshot.read().resolve(agent, server, tool)
+    }
+
+    /// Whether this agent has access at this moment.
+    pub(crate) fn has_access(&self, agent: AgentId) -> bool {
+        self.snapshot.read().has_access(agent)
     }
 
     /// Reads agents and rules again.

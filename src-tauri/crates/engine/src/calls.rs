@@ -11,6 +11,7 @@ pub(crate) mod handle_release;
 pub(crate) mod lineage;
 pub(crate) mod pending_call;
 pub(crate) mod recording;
+pub(crate) mod show_sweep;
 pub(crate) mod unrecorded;
 
 use domain::time::Timestamp;
@@ -18,6 +19,7 @@ use domain::time::Timestamp;
 use crate::calls::context::CallContexts;
 use crate::calls::dedup::CallDedup;
 use crate::calls::recording::RecordingMonitor;
+use crate::calls::show_sweep::ShowSweep;
 use crate::calls::unrecorded::UnrecordedCalls;
 
 /// What is known of calls beside their rows.
@@ -30,6 +32,8 @@ pub(crate) struct CallState {
     pub(crate) recording: RecordingMonitor,
     /// Calls in flight that have no row because they cannot be recorded.
     pub(crate) unrecorded: UnrecordedCalls,
+    /// Gives calls that last a row.
+    pub(crate) show_sweep: ShowSweep,
 }
 
 impl CallState {
@@ -39,6 +43,7 @@ impl CallState {
             dedup: CallDedup::default(),
             recording: RecordingMonitor::new(now),
             unrecorded: UnrecordedCalls::default(),
+            show_sweep: ShowSweep::default(),
         }
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod connection_key;
 pub(crate) mod in_flight_call;
 pub(crate) mod lease;
 pub(crate) mod live_connection;
+pub(crate) mod observed;
 pub(crate) mod pool;
+pub(crate) mod server_names;
 pub(crate) mod task_needs;
 pub(crate) mod wait;

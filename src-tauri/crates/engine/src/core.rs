@@ -13,6 +13,7 @@ use domain::time::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::Budget;
 use crate::calls::{CallState, recording};
 use crate::connections::pool::ConnectionPool;
@@ -23,6 +24,7 @@ use crate::runtime::time::Time;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::{Applied, TaskLedger};
 use crate::tasks::retention::RetentionState;
+use crate::tasks::text_index::TextIndex;
 
 /// The state of the engine, shared by all its parts.
 pub(crate) struct EngineCore {
@@ -46,7 +48,11 @@ pub(crate) struct EngineCore {
     pub(crate) access: Arc<Access>,
     /// What agents' windows hold, and what may come into them.
     pub(crate) budget: Arc<Budget>,
+    /// What people decided to answer in advance.
+    pub(crate) standing: StandingAnswers,
     pub(crate) retention: RetentionState,
+    /// What tasks say, for the search.
+    pub(crate) text: TextIndex,
     pub(crate) gauges: Gauges,
     /// New calls are refused and nothing is polled any more.
     pub(crate) stopping: AtomicBool,
@@ -60,9 +66,9 @@ impl EngineCore {
         Ok(())
     }
 
-    /// The person's name for a server, or its id when it is not followed .
+    /// The person's name for a server, or its id when it is not followed.
     pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
-        self.connections.shared(id).map_or_else(|| Arc::from(id.to_string().as_str()), |connection| connection.name())
+        self.connections.names().name(id).unwrap_or_else(|| Arc::from(id.to_string().as_str()))
     }
 
     /// Asks a server something that is one request, or two. Connections limit their requests themselves; this is for

@@ -14,8 +14,9 @@ use tokio::sync::Semaphore;
 
 use crate::access::{Access, presence};
 use crate::attention::notices;
+use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::{self, Budget};
-use crate::calls::{CallState, call_share, recording};
+use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
 use crate::decisions::deliver::Deliverer;
@@ -31,6 +32,7 @@ use crate::servers::open_connection;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
 use crate::tasks::retention::RetentionState;
+use crate::tasks::text_index::{self, TextIndex};
 use crate::tasks::{delivery_receipts, retention, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
@@ -104,6 +106,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
     let commits = Arc::new(CommitSignal::new(registry.newest_seq().await?));
     let effects = Arc::new(Effects::new(Arc::clone(&connections), commits));
     let access = Arc::new(Access::read(registry.as_ref()).await?);
+    let standing = StandingAnswers::read(registry.as_ref()).await?;
     let budget = Arc::new(Budget::new(scale, Arc::clone(&time), Arc::clone(&policy), Arc::clone(&access), draw));
     Ok(Arc::new(EngineCore {
         ledger: TaskLedger::new(
@@ -125,7 +128,9 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         calls: CallState::new(time.now()),
         access,
         budget,
+        standing,
         retention: RetentionState::new(policy.retention.clone()),
+        text: TextIndex::default(),
         gauges: Gauges::default(),
         stopping: AtomicBool::new(false),
         time,
@@ -140,6 +145,7 @@ fn spawn_workers(core: &Arc<EngineCore>) {
         core.supervisor.spawn_steady(name, &core.policy, move || make(Arc::clone(&held)));
     };
     steady("deliver", |core| Box::pin(Deliverer::new(core).run()));
+    steady("shown calls", |core| Box::pin(show_sweep::run(core)));
     steady("recording", |core| Box::pin(recording::run(core)));
     steady("retention", |core| Box::pin(retention::run(core)));
     steady("sweep", |core| Box::pin(sweep::run(core)));
@@ -150,5 +156,6 @@ fn spawn_workers(core: &Arc<EngineCore>) {
     steady("presences", |core| Box::pin(presence::run(core)));
     steady("receipts", |core| Box::pin(delivery_receipts::run(core)));
     steady("counting", |core| Box::pin(budget::flush::count(core)));
+    steady("text index", |core| Box::pin(text_index::run(core)));
     steady("budget", |core| Box::pin(budget::flush::keep(core)));
 }

@@ -5,6 +5,7 @@
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
 use domain::task::Refusal;
+use domain::task::input_request::standing_answer::NoStandingAnswer;
 
 use crate::tasks::retention::Quota;
 
@@ -70,6 +71,21 @@ pub enum EngineError {
     /// The registry could not read or write.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// This question cannot be answered automatically.
+    #[error("this answer cannot become a rule: {0}")]
+    NoStandingAnswer(NoStandingAnswer),
+    /// As many rules answer as may.
+    #[error("{most} rules answer automatically already")]
+    TooManyStandingAnswers {
+        /// The most that may stand.
+        most: usize,
+    },
+    /// No rule of this id answers, or it was ended before.
+    #[error("no rule of this id answers")]
+    UnknownStandingAnswer,
+    /// The content of the answer is not kept any more.
+    #[error("the content of this answer is no longer kept")]
+    AnswerNotKept,
     /// The engine is shutting down.
     #[error("the core is stopping")]
     Stopping,

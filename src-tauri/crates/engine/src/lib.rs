@@ -19,21 +19,30 @@ mod shutdown;
 mod tasks;
 
 pub use access::presence::{AgentBridge, Presence};
+pub use access::sessions::{AgentDoor, AgentSession};
 pub use access::snapshot::AccessSnapshot;
+pub use attention::standing_answers::RememberAnswer;
 pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState};
-pub use calls::admission::{StartCall, arguments_digest};
+pub use calls::admission::StartCall;
 pub use calls::agent_call::{AgentCall, CallOutcome, HangUp};
 pub use calls::recording::RecordingState;
 pub use calls::unrecorded::UnrecordedCall;
 pub use connections::connection::RefusedQuestions;
 pub use connections::lease::ConnectionLease;
+pub use connections::observed::request_times::{
+    FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
+};
+pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage, ServerAct};
+pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};
 pub use error::EngineError;
 pub use runtime::clock::SystemClock;
 pub use runtime::gauges::{Gauge, GaugeUnit, Gauges};
 pub use runtime::thread_activity::{ThreadActivity, activities};
 pub use servers::open_connection::OpenConnection;
+pub use servers::person_act::ServerProcess;
 pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;
 pub use tasks::retention::Quota;
+pub use tasks::text_index::TextReach;

@@ -10,3 +10,4 @@ pub(crate) mod ledger;
 pub(crate) mod open_handles;
 pub(crate) mod retention;
 pub(crate) mod sweep;
+pub(crate) mod text_index;

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::access::sessions::{AgentDoor, AgentSession, ListSessions};
 use crate::core::EngineCore;
 use crate::engine::Engine;
 
@@ -36,6 +37,10 @@ pub struct Presence {
     pub client: Option<String>,
     /// Whether a stream of it is open, or it was active within `connected_for`.
     pub connected: bool,
+    /// Since when it is connected without a break; `None` when it is not.
+    pub connected_since: Option<Timestamp>,
+    /// The door that its last request came through in this run.
+    pub door: Option<AgentDoor>,
     /// The timeout that its program was seen to have, however long ago.
     pub learned_timeout: Option<LearnedTimeout>,
 }
@@ -44,15 +49,18 @@ pub struct Presence {
 pub struct AgentBridge {
     core: Arc<EngineCore>,
     agent: AgentId,
+    opened: Timestamp,
 }
 
 impl AgentBridge {
     pub(crate) fn open(core: &Arc<EngineCore>, agent: AgentId) -> Self {
-        let mut bridges = core.access.presences.bridges.lock();
-        let open = bridges.entry(agent).or_insert(0_usize);
-        *open = open.saturating_add(1);
-        drop(bridges);
-        Self { core: Arc::clone(core), agent }
+        let (presences, opened) = (&core.access.presences, core.time.now());
+        let was_connected = presences.is_connected(core, agent);
+        presences.bridges.lock().entry(agent).or_default().push(opened);
+        if !was_connected {
+            presences.change(core, agent, |entry| entry.presence.connected_since = Some(opened));
+        }
+        Self { core: Arc::clone(core), agent, opened }
     }
 }
 
@@ -60,8 +68,10 @@ impl Drop for AgentBridge {
     fn drop(&mut self) {
         let mut bridges = self.core.access.presences.bridges.lock();
         let Some(open) = bridges.get_mut(&self.agent) else { return };
-        *open = open.saturating_sub(1);
-        if *open > 0 {
+        if let Some(at) = open.iter().position(|opened| *opened == self.opened) {
+            open.swap_remove(at);
+        }
+        if !open.is_empty() {
             return;
         }
         bridges.remove(&self.agent);
@@ -94,6 +104,12 @@ struct PresenceEntry {
     abandoned: Option<AbandonedCall>,
 }
 
+impl PresenceEntry {
+    fn is_recent(&self, core: &EngineCore) -> bool {
+        self.last_active.is_some_and(|active| active.elapsed() < core.policy.gateway.connected_for)
+    }
+}
+
 /// Whether a stream of an agent is open besides its bridges: an open request, or a subscription.
 type HasStream = Arc<dyn Fn(AgentId) -> bool + Send + Sync>;
 
@@ -102,8 +118,9 @@ type HasStream = Arc<dyn Fn(AgentId) -> bool + Send + Sync>;
 pub(crate) struct PresenceTable {
     entries: Mutex<HashMap<AgentId, PresenceEntry>>,
     has_stream: OnceLock<HasStream>,
-    /// Open bridges of agents.
-    bridges: Mutex<HashMap<AgentId, usize>>,
+    /// When the open bridges of agents were opened.
+    bridges: Mutex<HashMap<AgentId, Vec<Timestamp>>>,
+    sessions: OnceLock<ListSessions>,
     /// Notified when an agent is back.
     returned: Notify,
 }
@@ -118,6 +135,8 @@ impl PresenceTable {
                 calls: known.as_ref().map_or(0, |agent| agent.calls),
                 client: known.as_ref().and_then(|agent| agent.client.clone()),
                 connected: false,
+                connected_since: None,
+                door: None,
                 learned_timeout: known.as_ref().and_then(|agent| agent.learned_timeout),
             };
             // Marks of an earlier run are removed when it is first active.
@@ -127,8 +146,7 @@ impl PresenceTable {
         change(entry)
     }
 
-    pub(crate) fn called(&self, core: &EngineCore, id: AgentId) {
-        let now = core.time.now();
+    pub(crate) fn called(&self, core: &EngineCore, id: AgentId, now: Timestamp) {
         self.change(core, id, |entry| {
             entry.presence.calls = entry.presence.calls.saturating_add(1);
             entry.presence.seen = entry.presence.seen.max(Some(now));
@@ -142,6 +160,32 @@ impl PresenceTable {
     /// It said that it leaves: its bridge ended, or it closed its session.
     pub(crate) fn left(&self, core: &EngineCore, id: AgentId) {
         self.change(core, id, |entry| entry.last_active = None);
+    }
+
+    /// How to list open sessions. The first one counts.
+    pub(super) fn set_sessions(&self, sessions: ListSessions) {
+        let _ = self.sessions.set(sessions);
+    }
+
+    /// The open sessions of an agent, as whoever serves it lists them.
+    pub(super) fn sessions(&self, id: AgentId) -> Vec<AgentSession> {
+        self.sessions.get().map(|sessions| sessions(id)).unwrap_or_default()
+    }
+
+    /// When each open bridge of an agent was opened.
+    pub(super) fn bridges(&self, id: AgentId) -> Vec<Timestamp> {
+        self.bridges.lock().get(&id).cloned().unwrap_or_default()
+    }
+
+    /// Whether a stream of the agent is open.
+    fn has_stream(&self, id: AgentId) -> bool {
+        self.bridges.lock().contains_key(&id) || self.has_stream.get().is_some_and(|has_stream| has_stream(id))
+    }
+
+    /// Whether a stream of the agent is open, or it was active within `connected_for`.
+    fn is_connected(&self, core: &EngineCore, id: AgentId) -> bool {
+        let is_recent = self.entries.lock().get(&id).is_some_and(|entry| entry.is_recent(core));
+        is_recent || self.has_stream(id)
     }
 
     /// How to find out about open streams. The first one counts.
@@ -183,7 +227,8 @@ impl PresenceTable {
             if !std::mem::take(&mut entry.stale) {
                 return None;
             }
-            let Presence { seen, calls, client, connected: _, learned_timeout } = entry.presence.clone();
+            let Presence { seen, calls, client, learned_timeout, connected: _, connected_since: _, door: _ } =
+                entry.presence.clone();
             seen.map(|seen| AgentNote { id: *id, seen, calls, client, learned_timeout })
         };
         entries.iter_mut().filter_map(note).collect()
@@ -209,7 +254,7 @@ pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
         tokio::select! {
             () = core.access.presences.returned.notified() => {}
-            () = tokio::time::sleep(core.policy.gateway.notes_flush) => {}
+            () = core.time.next_interval(core.policy.gateway.notes_flush) => {}
         }
         let (back, gone) = core.access.presences.moved(&core);
         for agent in back {
@@ -251,13 +296,26 @@ pub(crate) async fn flush(core: &EngineCore) {
 impl Engine {
     /// The agent was active; `client` is what its program says it is, when it says so.
     pub fn agent_seen(&self, id: AgentId, client: Option<&str>) {
+        self.agent_active(id, client, None);
+    }
+
+    /// A request of the agent came through this door.
+    pub fn agent_asked(&self, id: AgentId, client: Option<&str>, door: AgentDoor) {
+        self.agent_active(id, client, Some(door));
+    }
+
+    fn agent_active(&self, id: AgentId, client: Option<&str>, door: Option<AgentDoor>) {
         let core = &self.core;
-        let now = core.time.now();
-        let returns = core.access.presences.change(core, id, |entry| {
+        let (now, active) = (core.time.now(), Instant::now());
+        let (returns, may_begin) = core.access.presences.change(core, id, |entry| {
+            let is_recent = |last: Instant| active.duration_since(last) < core.policy.gateway.connected_for;
+            let may_begin = entry.presence.connected_since.is_none() || !entry.last_active.is_some_and(is_recent);
             entry.presence.seen = entry.presence.seen.max(Some(now));
-            entry.last_active = Some(Instant::now());
+            entry.last_active = Some(active);
+            entry.presence.door = door.or(entry.presence.door);
             entry.stale = true;
-            if let Some(client) = client {
+            // Compared as it came first: it is the same with every request, and seldom needs to be made plain.
+            if let Some(client) = client.filter(|client| entry.presence.client.as_deref() != Some(client)) {
                 let client = plain_text(client, core.policy.gateway.client_name_chars);
                 if entry.presence.client.as_deref() != Some(client.as_str()) {
                     entry.presence.client = Some(client);
@@ -265,8 +323,17 @@ impl Engine {
             }
             let before = std::mem::replace(&mut entry.reachability, Reachability::Here);
             entry.back |= before == Reachability::Gone;
-            entry.back && before != Reachability::Here
+            (entry.back && before != Reachability::Here, may_begin)
         });
+        // Seldom: an agent that talks was heard of a moment ago.
+        if may_begin {
+            let has_stream = core.access.presences.has_stream(id);
+            core.access.presences.change(core, id, |entry| {
+                if !has_stream || entry.presence.connected_since.is_none() {
+                    entry.presence.connected_since = Some(now);
+                }
+            });
+        }
         if returns {
             core.access.presences.returned.notify_one();
         }
@@ -333,12 +400,11 @@ impl Engine {
     #[must_use]
     pub fn presence(&self, id: AgentId) -> Option<Presence> {
         let core = &self.core;
-        let (presence, last_active) =
-            core.access.presences.entries.lock().get(&id).map(|entry| (entry.presence.clone(), entry.last_active))?;
-        let has_bridge = core.access.presences.bridges.lock().contains_key(&id);
-        let has_stream = has_bridge || core.access.presences.has_stream.get().is_some_and(|has_stream| has_stream(id));
-        let is_recent =
-            last_active.is_some_and(|last_active| last_active.elapsed() < core.policy.gateway.connected_for);
-        Some(Presence { connected: has_stream || is_recent, ..presence })
+        let known =
+            core.access.presences.entries.lock().get(&id).map(|entry| (entry.presence.clone(), entry.is_recent(core)));
+        let (presence, is_recent) = known?;
+        let connected = is_recent || core.access.presences.has_stream(id);
+        let connected_since = presence.connected_since.filter(|_| connected);
+        Some(Presence { connected, connected_since, ..presence })
     }
 }

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::attention::standing_answers;
 use crate::core::EngineCore;
 use crate::runtime::time::sleep_until;
 
@@ -50,6 +51,11 @@ impl AttentionQueue {
 
 /// Runs for ever: the first notice at once, then at most one round per sweep interval.
 pub(crate) async fn run(core: Arc<EngineCore>) {
+    for handle in core.ledger.all() {
+        if handle.has_request_for_people(core.time.now()) {
+            standing_answers::answer(&core, handle.id).await;
+        }
+    }
     let mut waiting = Reminders::at_start(&core);
     let mut outages = Outages::default();
     loop {
@@ -188,9 +194,13 @@ impl Reminders {
 }
 
 /// One round of notices; returns what was told.
-async fn round(core: &EngineCore, queued: BTreeMap<HandleId, Attention>) -> Vec<(HandleId, Attention)> {
+async fn round(core: &Arc<EngineCore>, queued: BTreeMap<HandleId, Attention>) -> Vec<(HandleId, Attention)> {
     let mut groups: BTreeMap<(ServerId, Attention), Vec<Arc<TaskHandle>>> = BTreeMap::new();
     for (id, attention) in queued {
+        // What a person answered in advance is answered before anybody is called.
+        if attention == Attention::Waiting && !standing_answers::answer(core, id).await {
+            continue;
+        }
         let Ok(Some(handle)) = core.ledger.load(id).await else { continue };
         let holds = match attention {
             // Answered or withdrawn since: nobody needs to come.

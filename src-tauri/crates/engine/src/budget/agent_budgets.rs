@@ -29,7 +29,8 @@ impl Engine {
         }
         let server = || seen.handle.and_then(|id| self.core.ledger.held(id)).map(|handle| handle.server);
         let server = seen.server.or_else(server);
-        self.core.budget.count_later(CountingItem::Traffic(AgentTraffic { server, ..seen }));
+        let what = seen.what.detached(self.core.policy.counting.copied_bytes);
+        self.core.budget.count_later(CountingItem::Traffic(AgentTraffic { server, what, ..seen }));
     }
 
     /// A client began to talk at a door: by `initialize`, or by finding out about the gateway (`session` is `None`).

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, RegistryError};
 use domain::task::payload::PayloadKind;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use super::counting::queue::{CountingItem, TaskText};
 use super::task_costs;
@@ -20,13 +20,25 @@ pub(crate) async fn count(core: Arc<EngineCore>) {
     if !budget.numbers().on {
         return;
     }
-    let mut receive = budget.queue.receive().await;
+    let consumer = budget.queue.consumer().await;
     // Entering this batch panicked half way: it is not tried again.
     if let Some(batch) = budget.queue.left_in_hand() {
         budget.take_at_most(&batch);
     }
-    while let Some(batch) = budget.queue.next(&mut receive).await {
-        budget.take_in(&batch).await;
+    loop {
+        budget.queue.wait_until_not_empty().await;
+        // From here on it looks at intervals, until nothing came in one.
+        loop {
+            budget.queue.wait_interval().await;
+            let mut has_counted = false;
+            while let Some(batch) = budget.queue.next_batch(&consumer) {
+                budget.take_in(&batch).await;
+                has_counted = true;
+            }
+            if !has_counted {
+                break;
+            }
+        }
     }
 }
 
@@ -43,7 +55,7 @@ pub(crate) async fn keep(core: Arc<EngineCore>) {
 async fn keep_on(core: &Arc<EngineCore>, numbers: &CountingPolicy) {
     let mut flush_at = Instant::now() + numbers.flush_every;
     loop {
-        sleep(numbers.show_every).await;
+        core.time.next_interval(numbers.show_every).await;
         task_costs::commit(core, false).await;
         core.budget.show();
         if flush_at <= Instant::now() {
@@ -79,7 +91,11 @@ async fn count_uncounted(core: &Arc<EngineCore>) {
 /// Stores windows and series as they are. Nothing is stored twice or lost by an error.
 pub(super) async fn flush(core: &EngineCore) {
     let mut retry = core.budget.flushing.lock().await;
-    let note = core.budget.windows.lock().take();
+    let note = {
+        let mut windows = core.budget.windows.lock();
+        let note = windows.take();
+        BudgetNote { hours: windows.take_hour(core.time.now()).into_iter().collect(), ..note }
+    };
     if note == BudgetNote::default() {
         return;
     }
@@ -111,11 +127,11 @@ pub(crate) async fn finish(core: &Arc<EngineCore>) {
         return;
     }
     let rest = async {
-        let mut receive = budget.queue.receive().await;
+        let consumer = budget.queue.consumer().await;
         if let Some(batch) = budget.queue.left_in_hand() {
             budget.take_in(&batch).await;
         }
-        while let Some(batch) = budget.queue.next_now(&mut receive) {
+        while let Some(batch) = budget.queue.next_batch(&consumer) {
             budget.take_in(&batch).await;
         }
     };

@@ -8,9 +8,10 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use domain::budget::models::CountingMethod;
+use domain::client::profile::PROFILES;
 use domain::ids::{AgentId, HandleId};
 use domain::ports::PartCount;
 use domain::rule::{LimitAction, TokenLimit};
@@ -27,7 +28,6 @@ use super::conversations::conversation::Conversation;
 use super::conversations::windows::ConversationWindows;
 use super::counting::count;
 use super::counting::queue::CountingItem;
-use super::counting::traffic::Passed;
 use super::counting::visible;
 use super::result_text::{CallOrigin, ResultText};
 use super::{Budget, task_costs};
@@ -40,6 +40,10 @@ const WEIGHED_AT_ONCE: usize = 2;
 /// longer results are mostly above the caps in the table.
 const COUNTED_AT_ONCE: u64 = 32 * 1_024;
 
+/// Tokens up to which no known program cuts a result: for most, nobody needs to look up which program reads them.
+static NEVER_CUT: LazyLock<u64> =
+    LazyLock::new(|| PROFILES.iter().filter_map(|profile| profile.long_result.cap()).min().unwrap_or(u64::MAX));
+
 /// Calls whose conversation is remembered; beyond this all are forgotten, and the fullest window counts. Judgement: more
 /// than agents have open at a time.
 const CONVERSATIONS_MAX: usize = 16_384;
@@ -47,45 +51,17 @@ const CONVERSATIONS_MAX: usize = 16_384;
 /// What limits need beside the windows.
 pub(super) struct ResultLimits {
     slots: Semaphore,
-    /// Bytes of what passed outside of tasks and is not counted yet.
-    uncounted: Mutex<HashMap<AgentId, u64>>,
     /// The conversations of calls that became tasks, until their result arrives.
     conversations: Mutex<HashMap<HandleId, Conversation>>,
 }
 
 impl Default for ResultLimits {
     fn default() -> Self {
-        Self { slots: Semaphore::new(WEIGHED_AT_ONCE), uncounted: Mutex::default(), conversations: Mutex::default() }
+        Self { slots: Semaphore::new(WEIGHED_AT_ONCE), conversations: Mutex::default() }
     }
 }
 
 impl ResultLimits {
-    /// It was queued to be counted.
-    pub(super) fn waits(&self, item: &CountingItem) {
-        if let Some((agent, bytes)) = outside_of_tasks(item) {
-            let mut uncounted = self.uncounted.lock();
-            let sum = uncounted.entry(agent).or_default();
-            *sum = sum.saturating_add(bytes);
-        }
-    }
-
-    /// It was counted and entered.
-    pub(super) fn counted(&self, item: &CountingItem) {
-        if let Some((agent, bytes)) = outside_of_tasks(item) {
-            let mut uncounted = self.uncounted.lock();
-            let left = uncounted.get(&agent).map_or(0, |sum| sum.saturating_sub(bytes));
-            if left > 0 {
-                uncounted.insert(agent, left)
-            } else {
-                uncounted.remove(&agent)
-            };
-        }
-    }
-
-    fn uncounted(&self, agent: AgentId) -> u64 {
-        self.uncounted.lock().get(&agent).copied().unwrap_or(0)
-    }
-
     fn conversation(&self, id: HandleId) -> Option<Conversation> {
         self.conversations.lock().get(&id).cloned()
     }
@@ -97,24 +73,6 @@ impl ResultLimits {
             self.conversations.lock().remove(&next.id);
         }
     }
-}
-
-/// What enters a window without a task; results of tasks are pending from their commit on. Lists of tools are mostly in the
-/// window already.
-fn outside_of_tasks(item: &CountingItem) -> Option<(AgentId, u64)> {
-    let seen = match item {
-        CountingItem::Traffic(seen) => seen,
-        CountingItem::Arguments(_)
-        | CountingItem::Result(..)
-        | CountingItem::Error(_)
-        | CountingItem::KeptOut(_)
-        | CountingItem::Status(_)
-        | CountingItem::Marker(_) => {
-            return None;
-        }
-    };
-    let is_list = matches!(seen.what, Passed::Tools { .. });
-    (seen.handle.is_none() && !is_list).then(|| (seen.agent, seen.what.bytes()))
 }
 
 /// What is known of a result between the check of its limits and its commit. Dropped without a commit, its reservation
@@ -242,9 +200,9 @@ impl Budget {
         if !self.numbers().on {
             return ResultBounds::default();
         }
-        let rules = self.access.snapshot().resolve(call.agent, call.server, call.tool);
+        let rules = self.access.resolve(call.agent, call.server, call.tool);
         // Where a person limits results, that alone counts.
-        let cap = if rules.hold_cut && rules.result_limit.is_none() {
+        let cap = if rules.hold_cut && rules.result_limit.is_none() && text.may_exceed(*NEVER_CUT) {
             self.measure(call.agent).profile.long_result.cap()
         } else {
             None
@@ -270,7 +228,7 @@ impl Budget {
     ) -> (u64, u64) {
         let measure = self.measure(agent);
         let error = self.scale.error_percent(measure.family);
-        let waits = self.limits.uncounted(agent);
+        let waits = self.queue.uncounted(agent);
         let stands = |error| windows.occupied(agent, conversation, measure.is_confirmed(), error);
         let free = |error| limit.tokens.saturating_sub(stands(error).saturating_add(waits));
         (free(0), free(error))

@@ -2,11 +2,13 @@
 //!
 //! One item at a time, without waiting. What could not be counted comes the same way, as an upper bound.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::budget::models::{self, CountingMethod};
 use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, TokenSource};
+use domain::ids::AgentId;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family, Intake};
 
@@ -25,13 +27,20 @@ use crate::budget::task_costs::CostPart;
 impl Budget {
     /// Counts a batch and enters it.
     pub(crate) async fn take_in(&self, batch: &Arc<Vec<CountingItem>>) {
-        let measures: Arc<Vec<CountingMethod>> = Arc::new(batch.iter().map(|item| self.measure_of(item)).collect());
+        let measures = Arc::new(self.measures(batch));
         let counts = count::count_batch(&self.scale, batch, Arc::clone(&measures)).await;
         let now = self.now();
         for ((item, counts), measure) in batch.iter().zip(counts).zip(measures.iter()) {
             self.enter(item, counts, measure, now);
         }
         self.queue.finish_batch(batch);
+    }
+
+    /// How each item of a batch is measured. Looked up once for each agent: a batch is mostly of a few.
+    fn measures(&self, batch: &[CountingItem]) -> Vec<CountingMethod> {
+        let mut known: BTreeMap<Option<AgentId>, CountingMethod> = BTreeMap::new();
+        let of = |item: &CountingItem| *known.entry(item.agent()).or_insert_with(|| self.measure_of(item));
+        batch.iter().map(of).collect()
     }
 
     /// Enters a batch without counting it.
@@ -44,28 +53,21 @@ impl Budget {
 
     /// Queues something to be counted; what does not fit is entered at once, as an upper bound.
     pub(crate) fn count_later(&self, item: CountingItem) {
-        self.limits.waits(&item);
         if let Some(item) = self.queue.push(item) {
             self.enter(&item, count::at_most(&item), &self.measure_of(&item), self.now());
         }
     }
 
     fn measure_of(&self, item: &CountingItem) -> CountingMethod {
-        let agent = match item {
-            CountingItem::Traffic(seen) => seen.agent,
-            CountingItem::Arguments(matter)
-            | CountingItem::Result(matter, _)
-            | CountingItem::Error(matter)
-            | CountingItem::KeptOut(matter)
-            | CountingItem::Status(matter) => matter.agent,
-            CountingItem::Marker(_) => return models::counting_method(&CountingSettings::default(), None),
-        };
-        self.measure(agent)
+        match item.agent() {
+            Some(agent) => self.measure(agent),
+            None => models::counting_method(&CountingSettings::default(), None),
+        }
     }
 
     fn enter(&self, item: &CountingItem, counts: ItemCount, measure: &CountingMethod, now: Timestamp) {
         self.enter_count(item, counts, measure, now);
-        self.limits.counted(item);
+        self.queue.entered(item);
     }
 
     fn enter_count(&self, item: &CountingItem, counts: ItemCount, measure: &CountingMethod, now: Timestamp) {

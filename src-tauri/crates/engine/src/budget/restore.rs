@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::ports::RegistryError;
 use domain::task::TaskHandle;
-use domain::task::status::{Outcome, ServerView, TaskStatus};
+use domain::task::status::Outcome;
 use domain::tokens::{Count, Intake, TaskTokens};
 
 use crate::budget::commit::status_message;
@@ -74,25 +74,5 @@ fn counted(tokens: &TaskTokens, is_confirmed: bool) -> Counted {
 }
 
 fn has_result(handle: &TaskHandle) -> bool {
-    let here = |outcome: &Outcome| match outcome {
-        Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
-        Outcome::Error(_) | Outcome::NotFetched | Outcome::Unavailable => false,
-    };
-    match &handle.view {
-        ServerView::Direct(outcome) => here(outcome),
-        ServerView::Task(task) => match &task.status {
-            TaskStatus::Completed(outcome) => here(outcome),
-            TaskStatus::Working
-            | TaskStatus::InputRequired
-            | TaskStatus::Failed(_)
-            | TaskStatus::Cancelled
-            | TaskStatus::Other(_) => false,
-        },
-        ServerView::Awaiting { .. }
-        | ServerView::OwnCall { .. }
-        | ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Refused(_) => false,
-    }
+    handle.view.outcome().is_some_and(Outcome::has_result)
 }

@@ -265,13 +265,40 @@ async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
     assert!(queue.push(item(60)).is_some(), "not for both");
     let mut later = std::pin::pin!(queue.push_later(item(400)));
     assert!(later.as_mut().now_or_never().is_none(), "nor for what may wait");
-    let mut receive = queue.receive().await;
-    let batch = queue.next_now(&mut receive).expect("the first is there");
+    let consumer = queue.consumer().await;
+    let batch = queue.next_batch(&consumer).expect("the first is there");
     assert!(later.as_mut().now_or_never().is_none(), "it is not booked yet");
     queue.finish_batch(&batch);
     assert!(later.now_or_never().is_some(), "now it is, and what is larger than all room comes alone");
     assert!(queue.push(item(1)).is_some(), "for what is more there is none");
-    let batch = queue.next_now(&mut receive).expect("it came");
+    let batch = queue.next_batch(&consumer).expect("it came");
     queue.finish_batch(&batch);
     assert!(queue.push(item(100)).is_none(), "and all of it is given back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_of_an_empty_queue_sleeps_and_one_wake_serves_all_that_comes_in_an_interval() {
+    let numbers = CountingPolicy::default();
+    let queue = CountingQueue::new(&numbers);
+    let item = || {
+        let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
+        CountingItem::KeptOut(TaskText { agent, server, tool: None, handle, text: Payload::new("x") })
+    };
+    let consumer = queue.consumer().await;
+    assert!(tokio::time::timeout(Duration::from_secs(3_600), queue.wait_until_not_empty()).await.is_err());
+    assert!(queue.push(item()).is_none());
+    queue.wait_until_not_empty().await;
+    let begun = tokio::time::Instant::now();
+    let interval = queue.wait_interval();
+    for _ in 0..9 {
+        assert!(queue.push(item()).is_none());
+    }
+    interval.await;
+    assert!(begun.elapsed() >= numbers.look_every, "what comes does not end the interval");
+    assert_eq!(queue.next_batch(&consumer).map(|batch| batch.len()), Some(10), "all of it is one batch");
+    let (tell, _told) = tokio::sync::oneshot::channel();
+    assert!(queue.push(CountingItem::Marker(parking_lot::Mutex::new(Some(tell)))).is_none());
+    let begun = tokio::time::Instant::now();
+    queue.wait_interval().await;
+    assert!(begun.elapsed() < numbers.look_every, "somebody waits: it is looked at once");
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use domain::audit::Actor;
 use domain::ids::{HandleId, JobKey, PersonId, ServerId};
-use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError};
+use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError, arguments_digest};
 use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
 use domain::task::payload::Payload;
 use domain::task::{Audience, NewCall, TaskHandle};
-use sha2::{Digest, Sha256};
 
 use crate::calls::agent_call::{AgentCall, CallOutcome};
 use crate::calls::call_share::check_agent_share;
@@ -27,7 +26,6 @@ use crate::connections::task_needs::holds_server;
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::runtime::hex::hex;
 use crate::servers::open_connection;
 
 /// A call that a person starts.
@@ -119,8 +117,10 @@ impl Engine {
             // An agent that cannot be asked is not asked.
             rules.asked = AudienceRule::People;
         }
-        let digest = arguments_digest(&call.arguments);
-        if let Some(joined) = join_earlier(core, &call, &rules, &digest).await? {
+        // What few calls do is boxed, so that the others do not carry its state.
+        if may_join_earlier(core, &call, &rules)
+            && let Some(joined) = Box::pin(join_earlier(core, &call)).await?
+        {
             return Ok(joined);
         }
         // What cannot be recorded is not sent: a person must be able to see and to cancel it, and a repeat to join it.
@@ -128,23 +128,28 @@ impl Engine {
             return Err(EngineError::CannotRecord(fault));
         }
         core.retention.check_quota(call.agent, call.server)?;
-        let leased = open_connection::for_agent(core, call.server, call.agent, call.abilities).await?;
+        let leased = match open_connection::shared_modern(core, call.server)? {
+            Some(leased) => leased,
+            None => Box::pin(open_connection::for_agent(core, call.server, call.agent, call.abilities)).await?,
+        };
         check_agent_share(core, call.server, call.agent)?;
-        core.access.presences.called(core, call.agent);
+        let began = core.time.now();
+        core.access.presences.called(core, call.agent, began);
         let id = HandleId::from_random(core.time.random.bits());
         let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent);
         let in_flight = leased.connection.register_call(id, in_flight);
         // A revocation stores that access is gone and then reads the calls in flight. This call is registered before it
         // reads access again, so one of the two sees the other.
-        if !core.access.snapshot().has_access(call.agent) {
+        if !core.access.has_access(call.agent) {
             in_flight.set_finished();
             leased.connection.remove_call(id);
             return Err(EngineError::UnknownAgent);
         }
-        let mut pending = PendingCall::new(core, leased, in_flight, id, call, rules, digest);
+        core.calls.show_sweep.call_began();
+        let mut pending = PendingCall::new(core, leased, in_flight, id, call, rules, began);
         match pending.first_reply().await {
-            None => record(pending, None).await,
-            Some(Ok(reply)) if pending.needs_row(&reply) => record(pending, Some(Ok(reply))).await,
+            None => Box::pin(record(pending, None)).await,
+            Some(Ok(reply)) if pending.needs_row(&reply) => Box::pin(record(pending, Some(Ok(reply)))).await,
             Some(Ok(reply)) => {
                 pending.finish();
                 outcome_without_row(reply)
@@ -154,7 +159,7 @@ impl Engine {
                 pending.finish_unsent(&error);
                 Err(error.into())
             }
-            Some(lost @ Err(CallError::ReplyLost(_))) => record(pending, Some(lost)).await,
+            Some(lost @ Err(CallError::ReplyLost(_))) => Box::pin(record(pending, Some(lost))).await,
         }
     }
 }
@@ -179,19 +184,18 @@ async fn record(pending: PendingCall, reply: Option<CallResult>) -> Result<CallO
     caller_outcome(told.await.ok())
 }
 
+/// Whether there is anything that this call might join.
+fn may_join_earlier(core: &EngineCore, call: &AgentCall, rules: &ResolvedRule) -> bool {
+    let joins = match rules.repeat {
+        RepeatRule::New => false,
+        RepeatRule::Join => call.continuation.is_none(),
+    };
+    joins && (core.calls.dedup.has_any(call.agent) || !core.calls.unrecorded.is_empty())
+}
+
 /// The earlier call that this one joins, if any.
-async fn join_earlier(
-    core: &Arc<EngineCore>,
-    call: &AgentCall,
-    rules: &ResolvedRule,
-    digest: &Arc<str>,
-) -> Result<Option<CallOutcome>, EngineError> {
-    match rules.repeat {
-        RepeatRule::New => return Ok(None),
-        RepeatRule::Join if call.continuation.is_some() => return Ok(None),
-        RepeatRule::Join => {}
-    }
-    let job = || JobKey::of(call.server, &call.tool, digest);
+async fn join_earlier(core: &Arc<EngineCore>, call: &AgentCall) -> Result<Option<CallOutcome>, EngineError> {
+    let job = || JobKey::of(call.server, &call.tool, &arguments_digest(&call.arguments));
     while let Some(id) = core.calls.dedup.take(call.agent, job) {
         let known = core.ledger.load(id).await?;
         if known.is_some_and(|handle| may_join(core, &handle, core.time.now())) {
@@ -233,14 +237,4 @@ fn outcome_without_row(reply: CallReply) -> Result<CallOutcome, EngineError> {
         // It always needs a row.
         CallReply::Task { .. } => return Err(EngineError::Stopping),
     })
-}
-
-/// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
-#[must_use]
-pub fn arguments_digest(arguments: &Payload) -> Arc<str> {
-    let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
-        .ok()
-        .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());
-    let digest = Sha256::digest(canonical.as_deref().unwrap_or(arguments.as_str().as_bytes()));
-    Arc::from(hex(&digest))
 }

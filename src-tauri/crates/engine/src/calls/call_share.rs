@@ -24,7 +24,7 @@ struct OpenCalls {
 pub(crate) fn check_agent_share(core: &EngineCore, server: ServerId, agent: AgentId) -> Result<(), EngineError> {
     let most = core.policy.open_calls_per_server;
     let (one, all) = (core.policy.shares.of_one_agent(most), core.policy.shares.of_all_agents(most));
-    let pending: usize = core.connections.of_server(server).iter().map(|connection| connection.in_flight_count()).sum();
+    let pending = core.connections.in_flight_count(server);
     // An upper bound that costs nothing: rows that hold nothing any more are among these, and calls count twice.
     if core.ledger.count(server).saturating_add(u64::try_from(pending).unwrap_or(u64::MAX)) < one {
         return Ok(());

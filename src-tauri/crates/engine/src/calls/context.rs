@@ -9,7 +9,6 @@ use domain::ids::HandleId;
 use domain::ports::{Abilities, CallListener};
 use domain::task::TaskHandle;
 use domain::task::payload::Payload;
-use domain::task::status::ServerView;
 use parking_lot::Mutex;
 
 use crate::calls::agent_call::AgentCall;
@@ -53,21 +52,8 @@ impl CallContexts {
 
     /// A round has its reply: the context stays only when there will be another.
     pub(crate) fn round_finished(&self, id: HandleId, handle: Option<&TaskHandle>) {
-        if !handle.is_some_and(has_another_round) {
+        if !handle.is_some_and(|handle| handle.view.has_another_round()) {
             self.0.lock().remove(&id);
         }
-    }
-}
-
-fn has_another_round(handle: &TaskHandle) -> bool {
-    match handle.view {
-        ServerView::Asking { .. } => true,
-        ServerView::Awaiting { .. }
-        | ServerView::OwnCall { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => false,
     }
 }

@@ -38,6 +38,11 @@ impl CallDedup {
         mine.push(Undelivered { job, id: handle.id });
     }
 
+    /// Whether there is any undelivered reply of this agent.
+    pub(crate) fn has_any(&self, agent: AgentId) -> bool {
+        self.0.lock().contains_key(&agent)
+    }
+
     /// The newest undelivered reply of this job, taken: nobody else joins it. The job is worked out only when there is
     /// something to join.
     pub(crate) fn take(&self, agent: AgentId, job: impl FnOnce() -> JobKey) -> Option<HandleId> {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use domain::ids::{AgentId, HandleId};
 use domain::ports::RegistryError;
 use domain::task::decider::Decider;
-use domain::task::status::ServerView;
 use domain::task::{TaskHandle, Transition};
 
 use crate::calls::agent_call::HangUp;
@@ -63,7 +62,7 @@ pub(crate) async fn hung_up(core: &EngineCore, id: HandleId, how: HangUp) {
         Err(error) => return tracing::warn!(handle.id = %id, %error, "a task whose agent hung up cannot be read"),
     };
     if let (HangUp::Cancel, Some(agent), None) = (how, handle.agent, handle.given)
-        && has_no_task(&handle)
+        && handle.view.is_before_task()
     {
         let by = Decider::Agent(agent);
         let reason = Some("the agent hung up");
@@ -86,17 +85,5 @@ pub(crate) async fn hung_up(core: &EngineCore, id: HandleId, how: HangUp) {
         }
         Err(LedgerError::Registry(RegistryError::Closed)) => {}
         Err(error) => tracing::warn!(handle.id = %id, %error, "that a reply was not delivered could not be stored"),
-    }
-}
-
-/// Whether the server has no task for it (yet), so that cancelling the call is all there is to cancel.
-fn has_no_task(handle: &TaskHandle) -> bool {
-    match handle.view {
-        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } => true,
-        ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => false,
     }
 }

@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use domain::audit::Actor;
 use domain::ids::{HandleId, JobKey, PersonId};
-use domain::ports::{CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError};
+use domain::ports::{
+    ArgumentsDigest, CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError,
+};
 use domain::rule::{AudienceRule, ResolvedRule};
 use domain::task::{Home, NewCall, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::future::{Either, select};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use crate::budget::{CallOrigin, ResultText};
 use crate::calls::agent_call::{AgentCall, HangUp};
@@ -44,9 +45,8 @@ pub(crate) struct PendingCall {
     id: HandleId,
     call: AgentCall,
     rules: ResolvedRule,
-    digest: Arc<str>,
+    digest: ArgumentsDigest,
     began: Timestamp,
-    sent: Instant,
     /// Taken when the call goes on without its caller. The mutex is never locked: it only makes the call `Sync`.
     reply: Mutex<Option<ReplyFuture>>,
 }
@@ -60,7 +60,7 @@ impl PendingCall {
         id: HandleId,
         call: AgentCall,
         rules: ResolvedRule,
-        digest: Arc<str>,
+        began: Timestamp,
     ) -> Self {
         let LeasedConnection { connection, live, lease } = leased;
         let request = CallRequest {
@@ -72,37 +72,31 @@ impl PendingCall {
             abilities: call.abilities,
             listener: call.listener.clone(),
         };
-        let (began, sent) = (core.time.now(), Instant::now());
+        let digest = ArgumentsDigest::of(call.arguments.clone());
         core.intents.begin(CallIntent {
             id,
             server: call.server,
             seat: connection.key.seat,
             agent: call.agent,
             tool: Arc::clone(&call.tool),
-            arguments_digest: Arc::clone(&digest),
+            arguments_digest: digest.clone(),
             at: began,
             host: core.host,
         });
-        let reply: ReplyFuture = Box::pin(async move { live.upstream.call(request).await });
+        let reply = call_reply::reply_to(core, &connection, &live, request);
         let (core, reply) = (Arc::clone(core), Mutex::new(Some(reply)));
-        Self { core, connection, in_flight, lease, id, call, rules, digest, began, sent, reply }
+        Self { core, connection, in_flight, lease, id, call, rules, digest, began, reply }
     }
 
     /// Waits for the reply; `None` when the call must have a row before it comes.
     pub(crate) async fn first_reply(&mut self) -> Option<CallResult> {
-        let Self { core, connection, in_flight, sent, reply, .. } = self;
-        let (reply, policy, sent) = (reply.get_mut().as_mut()?, &core.policy, *sent);
-        let shown = async {
-            tokio::time::sleep_until(sent + policy.gateway.shown_after).await;
-            if connection.calls_without_row() > policy.gateway.shown_at_once {
-                tokio::time::sleep_until(sent + policy.promote_after).await;
-            }
-        };
+        let Self { in_flight, reply, .. } = self;
+        let reply = reply.get_mut().as_mut()?;
         tokio::select! {
             biased;
             reply = reply => Some(reply),
+            // Somebody needs the row, or the call lasts (`show_sweep.rs`).
             () = in_flight.row_wanted() => None,
-            () = shown => None,
         }
     }
 
@@ -155,8 +149,7 @@ impl PendingCall {
 
     fn forget(&self) {
         self.in_flight.set_finished();
-        self.connection.remove_call(self.id);
-        let _ = self.connection.take_progress(self.id);
+        self.connection.forget_call(self.id);
         self.core.intents.end(self.id);
         self.in_flight.live.upstream.taken(self.id);
     }
@@ -213,7 +206,7 @@ impl PendingCall {
         if is_in {
             return call_reply::finish(core, connection, in_flight, *id);
         }
-        let promote_at = self.sent + self.rules.promote_after.unwrap_or(core.policy.promote_after);
+        let promote_at = self.in_flight.since + self.rules.promote_after.unwrap_or(core.policy.promote_after);
         let end = match early {
             Some(reply) => CallEnd::from(reply),
             None => call_reply::await_reply(core, in_flight, *id, future, promote_at).await,
@@ -273,7 +266,7 @@ impl PendingCall {
             by: Actor::Agent(call.agent),
             tool: Arc::clone(&call.tool),
             arguments: call.arguments.clone(),
-            arguments_digest: Arc::clone(&self.digest),
+            arguments_digest: Arc::clone(self.digest.get()),
             usual: lineage.usual,
             usual_late_min: core.policy.usual_late_min,
             limit: call.limit,
@@ -305,7 +298,7 @@ impl PendingCall {
     }
 
     fn job(&self) -> JobKey {
-        JobKey::of(self.call.server, &self.call.tool, &self.digest)
+        JobKey::of(self.call.server, &self.call.tool, self.digest.get())
     }
 
     /// Whether a reply may go to its agent without a row when there can be none.
@@ -378,10 +371,6 @@ impl Drop for PendingCall {
     /// A call whose caller is dropped continues in a task of the supervisor, as [`HangUp`] says.
     fn drop(&mut self) {
         let Some(future) = self.reply.get_mut().take() else { return };
-        // Outside of the runtime nothing can go on; the intent says so at the next start.
-        if tokio::runtime::Handle::try_current().is_err() {
-            return;
-        }
         // Without its future, so that dropping this one again does nothing.
         let abandoned = Self {
             core: Arc::clone(&self.core),
@@ -391,9 +380,8 @@ impl Drop for PendingCall {
             id: self.id,
             call: self.call.clone(),
             rules: self.rules,
-            digest: Arc::clone(&self.digest),
+            digest: self.digest.clone(),
             began: self.began,
-            sent: self.sent,
             reply: Mutex::new(None),
         };
         self.core.supervisor.spawn("call", abandoned.abandoned(future));

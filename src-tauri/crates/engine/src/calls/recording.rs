@@ -95,7 +95,7 @@ impl Engine {
 /// Checks at intervals and tries again while recording is not possible, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
-        tokio::time::sleep(core.policy.retention.record_again).await;
+        core.time.next_interval(core.policy.retention.record_again).await;
         refresh(&core);
         match core.registry.recording() {
             Recording::Possible | Recording::Impossible(RecordingFault::Damaged | RecordingFault::SlowDisk) => {}

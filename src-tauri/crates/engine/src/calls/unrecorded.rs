@@ -110,6 +110,10 @@ impl UnrecordedCalls {
         self.0.lock().remove(&id);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// What is listed, the oldest first.
     pub(crate) fn calls(&self) -> Vec<UnrecordedCall> {
         let mut calls: Vec<_> = self.0.lock().values().map(|call| call.facts.clone()).collect();

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use domain::ids::HandleId;
-use domain::ports::{CallError, CallReply, CallRequest, Continuation};
+use domain::ports::{CallError, CallReply, CallRequest, Continuation, UpstreamError};
 use domain::task::observation::Observation;
 use domain::task::payload::Payload;
-use domain::task::status::{GoneWhy, Intent, TaskStatus};
+use domain::task::status::{GoneWhy, Intent, RpcError, TaskStatus};
 use domain::task::{Home, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::connections::connection::{PollRequest, ServerConnection};
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::live_connection::LiveConnection;
+use crate::connections::observed::request_times::RequestKind;
 use crate::core::{EngineCore, then};
 use crate::error::LedgerError;
 
@@ -31,8 +32,36 @@ pub(crate) fn send(
     in_flight: Arc<InFlightCall>,
     request: CallRequest,
 ) {
-    let (id, live) = (request.ticket, Arc::clone(&in_flight.live));
-    await_in_background(core, connection, in_flight, id, Box::pin(async move { live.upstream.call(request).await }));
+    let (id, reply) = (request.ticket, reply_to(core, connection, &in_flight.live, request));
+    await_in_background(core, connection, in_flight, id, reply);
+}
+
+/// Makes a call when first polled, and counts how it went.
+pub(crate) fn reply_to(
+    core: &Arc<EngineCore>,
+    connection: &ServerConnection,
+    live: &Arc<LiveConnection>,
+    request: CallRequest,
+) -> ReplyFuture {
+    let (time, observed, live) = (Arc::clone(&core.time), Arc::clone(&connection.observed), Arc::clone(live));
+    Box::pin(async move {
+        let begun = Instant::now();
+        let reply = live.upstream.call(request).await;
+        let times = &observed.times;
+        match &reply {
+            Ok(CallReply::Error { error, .. }) => times.failed(RequestKind::Call, told(error), time.now()),
+            Ok(CallReply::Task { .. } | CallReply::Result { .. } | CallReply::NeedsInput { .. }) => {
+                times.answered(RequestKind::Call, begun.elapsed(), time.now());
+            }
+            Err(error) => times.failed(RequestKind::Call, error.to_string(), time.now()),
+        }
+        reply
+    })
+}
+
+/// What the server says about an error.
+fn told(error: &RpcError) -> String {
+    UpstreamError::Refused(error.clone()).to_string()
 }
 
 fn await_in_background(

@@ -5,8 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::ids::{AgentId, HandleId, ServerId};
+use domain::ids::{AgentId, ConnectionId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, UpstreamError};
 use domain::server::{Era, Server, ServerHealth};
@@ -20,6 +21,8 @@ use crate::connections::connection_key::ConnectionKey;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::lease::LeaseCount;
 use crate::connections::live_connection::LiveConnection;
+use crate::connections::observed::ObservedServer;
+use crate::connections::observed::server_log::ServerAct;
 use crate::runtime::commit_signal::CommitSignal;
 
 /// What the actor is asked to do about one task.
@@ -44,6 +47,16 @@ pub(crate) struct ActorRequests {
     pub(crate) connect_now: bool,
     /// A request that was no poll did not reach the server: why, and what a person can do.
     pub(crate) unreached: Option<(String, String)>,
+    /// A person ended or restarted the server.
+    pub(crate) act: Option<ServerAct>,
+}
+
+/// Calls over a connection.
+#[derive(Default)]
+struct CallTable {
+    in_flight: HashMap<HandleId, Arc<InFlightCall>>,
+    /// The latest progress that was not committed yet, by task.
+    progress: HashMap<HandleId, Progress>,
 }
 
 /// What was seen of the server, shown to people; nothing is decided by it.
@@ -79,15 +92,17 @@ pub(crate) struct ServerConnection {
     commits: Arc<CommitSignal>,
     /// At most this many deliveries at a time; reads have slots of their own (ruling 12).
     pub(crate) delivery_slots: Arc<Semaphore>,
-    in_flight: Mutex<HashMap<HandleId, Arc<InFlightCall>>>,
-    /// The latest progress that was not committed yet, by task.
-    progress: Mutex<HashMap<HandleId, Progress>>,
+    calls: Mutex<CallTable>,
     facts: RwLock<ServerFacts>,
     /// Questions without room in this run, over all connections to the server; kept on the shared one.
     refused_questions: Mutex<Option<RefusedQuestions>>,
     /// Which wire it spoke when it was last connected in this run.
     era: RwLock<Option<Era>>,
     pub(crate) leases: LeaseCount,
+    /// Seen of the server, over all connections to it.
+    pub(crate) observed: Arc<ObservedServer>,
+    /// A person ended its process: the next request starts it, and nothing else does.
+    is_ended: AtomicBool,
     /// Ends the actor.
     pub(crate) leave: CancellationToken,
 }
@@ -98,6 +113,7 @@ impl ServerConnection {
         seat: Option<AgentId>,
         policy: &Policy,
         commits: Arc<CommitSignal>,
+        observed: Arc<ObservedServer>,
         leave: CancellationToken,
     ) -> Self {
         Self {
@@ -111,12 +127,13 @@ impl ServerConnection {
             health: watch::Sender::new(ServerHealth::Unknown),
             commits,
             delivery_slots: Arc::new(Semaphore::new(policy.deliveries_per_server)),
-            in_flight: Mutex::new(HashMap::new()),
-            progress: Mutex::new(HashMap::new()),
+            calls: Mutex::default(),
             facts: RwLock::new(ServerFacts::default()),
             refused_questions: Mutex::new(None),
             era: RwLock::new(None),
             leases: LeaseCount::default(),
+            observed,
+            is_ended: AtomicBool::new(false),
             leave,
         }
     }
@@ -154,6 +171,13 @@ impl ServerConnection {
             |live: &Option<Arc<LiveConnection>>| live.as_ref().is_none_or(|live| !live.upstream.is_closed());
         // The sender lives as long as `self`, so this cannot fail.
         drop(connections.wait_for(is_usable).await);
+    }
+
+    /// Waits until this connection is taken away or replaced.
+    pub(crate) async fn replaced(&self, id: ConnectionId) {
+        let mut connections = self.live.subscribe();
+        // The sender lives as long as `self`, so this cannot fail.
+        drop(connections.wait_for(|live| live.as_ref().is_none_or(|live| live.id != id)).await);
     }
 
     /// For the actor only.
@@ -280,6 +304,9 @@ impl ServerConnection {
     /// Asks to connect now. Health changes at once, so that waiters do not see the old failure.
     pub(crate) fn connect_now(&self) {
         match self.health() {
+            ServerHealth::Down { .. } if self.is_ended.swap(false, Ordering::AcqRel) => {
+                self.set_health(ServerHealth::Connecting);
+            }
             ServerHealth::Down { retry_at: Some(_), .. } | ServerHealth::Blocked { .. } => {
                 self.set_health(ServerHealth::Connecting);
             }
@@ -290,6 +317,23 @@ impl ServerConnection {
         }
         self.requests.lock().connect_now = true;
         self.wake.notify_one();
+    }
+
+    /// Asks the actor to end or restart the server for a person.
+    pub(crate) fn request_act(&self, act: ServerAct) {
+        match act {
+            // Whoever looks at once must not see how it was before.
+            ServerAct::Restart | ServerAct::Change => self.set_health(ServerHealth::Connecting),
+            ServerAct::End => {}
+        }
+        self.requests.lock().act = Some(act);
+        self.wake.notify_one();
+    }
+
+    /// For the actor only: a person ended the process.
+    pub(crate) fn set_ended(&self, health: ServerHealth) {
+        self.is_ended.store(true, Ordering::Release);
+        self.set_health(health);
     }
 
     /// A request that was no poll failed: a server that calls, answers or cancels do not reach is not up, even if its
@@ -307,32 +351,43 @@ impl ServerConnection {
 
     pub(crate) fn register_call(&self, id: HandleId, in_flight: InFlightCall) -> Arc<InFlightCall> {
         let in_flight = Arc::new(in_flight);
-        self.in_flight.lock().insert(id, Arc::clone(&in_flight));
+        self.calls.lock().in_flight.insert(id, Arc::clone(&in_flight));
         in_flight
     }
 
     /// A call has its reply, or cannot get one any more.
     pub(crate) fn remove_call(&self, id: HandleId) {
-        self.in_flight.lock().remove(&id);
+        self.calls.lock().in_flight.remove(&id);
+    }
+
+    /// As [`ServerConnection::remove_call`], for a call of which nothing is recorded: its progress goes with it.
+    pub(crate) fn forget_call(&self, id: HandleId) {
+        let mut calls = self.calls.lock();
+        calls.in_flight.remove(&id);
+        if !calls.progress.is_empty() {
+            calls.progress.remove(&id);
+        }
     }
 
     pub(crate) fn in_flight_call(&self, id: HandleId) -> Option<Arc<InFlightCall>> {
-        self.in_flight.lock().get(&id).cloned()
+        self.calls.lock().in_flight.get(&id).cloned()
     }
 
     pub(crate) fn in_flight_count(&self) -> usize {
-        self.in_flight.lock().len()
+        self.calls.lock().in_flight.len()
     }
 
-    /// How many calls in flight have no row.
-    pub(crate) fn calls_without_row(&self) -> usize {
-        self.in_flight.lock().values().filter(|in_flight| !in_flight.has_row()).count()
+    /// Calls in flight that have no row.
+    pub(crate) fn calls_without_row(&self) -> Vec<Arc<InFlightCall>> {
+        let calls = self.calls.lock();
+        calls.in_flight.values().filter(|in_flight| !in_flight.has_row()).cloned().collect()
     }
 
     /// The agents of calls in flight without a row; a person's call has one.
     pub(crate) fn agents_without_row(&self) -> Vec<Option<AgentId>> {
-        self.in_flight
+        self.calls
             .lock()
+            .in_flight
             .values()
             .filter(|in_flight| !in_flight.has_row())
             .map(|in_flight| in_flight.agent)
@@ -340,26 +395,26 @@ impl ServerConnection {
     }
 
     pub(crate) fn in_flight_of(&self, agent: AgentId) -> Vec<(HandleId, Arc<InFlightCall>)> {
-        let in_flight = self.in_flight.lock();
-        let mine = in_flight.iter().filter(|(_, in_flight)| in_flight.agent == Some(agent));
+        let calls = self.calls.lock();
+        let mine = calls.in_flight.iter().filter(|(_, in_flight)| in_flight.agent == Some(agent));
         mine.map(|(id, in_flight)| (*id, Arc::clone(in_flight))).collect()
     }
 
     pub(crate) fn calls_with_row(&self) -> Vec<HandleId> {
-        self.in_flight.lock().iter().filter(|(_, in_flight)| in_flight.has_row()).map(|(id, _)| *id).collect()
+        self.calls.lock().in_flight.iter().filter(|(_, in_flight)| in_flight.has_row()).map(|(id, _)| *id).collect()
     }
 
     pub(crate) fn in_flight(&self) -> Vec<HandleId> {
-        self.in_flight.lock().keys().copied().collect()
+        self.calls.lock().in_flight.keys().copied().collect()
     }
 
     /// Keeps the latest progress of a task until it may be committed.
     pub(crate) fn keep_progress(&self, id: HandleId, progress: Progress) {
-        self.progress.lock().insert(id, progress);
+        self.calls.lock().progress.insert(id, progress);
     }
 
     /// Takes the progress that is still to be committed.
     pub(crate) fn take_progress(&self, id: HandleId) -> Option<Progress> {
-        self.progress.lock().remove(&id)
+        self.calls.lock().progress.remove(&id)
     }
 }

@@ -4,10 +4,13 @@
 //! (`calls/pending_call.rs`). Whoever needs the row before that asks for it here and waits. Nothing is sent or stored here.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::task::Poll;
 
 use domain::ids::AgentId;
+use futures::task::AtomicWaker;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
 
@@ -21,11 +24,18 @@ pub(crate) struct InFlightCall {
     pub(crate) live: Arc<LiveConnection>,
     /// The agent that made the call; `None` for a person's.
     pub(crate) agent: Option<AgentId>,
+    /// When it was registered, just before it left.
+    pub(crate) since: Instant,
     /// Notified when the server acknowledged a cancel.
     pub(crate) cancelled: Notify,
     row: AtomicU8,
-    /// Notified when somebody needs the row.
-    wanted: Notify,
+    /// Somebody needs the row.
+    is_row_wanted: AtomicBool,
+    /// The caller, which waits for the reply and makes the row. Quicker than a `Notify`, whose list every call would enter
+    /// and leave.
+    caller: AtomicWaker,
+    /// The look for calls that last (`calls/show_sweep.rs`) found the machine busy: it gets its row later.
+    is_deferred: AtomicBool,
     /// Notified when the row is there, or never will be.
     settled: Notify,
 }
@@ -42,8 +52,17 @@ impl InFlightCall {
     }
 
     fn new(live: Arc<LiveConnection>, agent: Option<AgentId>, row: u8) -> Self {
-        let (cancelled, wanted, settled) = (Notify::new(), Notify::new(), Notify::new());
-        Self { live, agent, cancelled, row: AtomicU8::new(row), wanted, settled }
+        Self {
+            live,
+            agent,
+            since: Instant::now(),
+            cancelled: Notify::new(),
+            row: AtomicU8::new(row),
+            is_row_wanted: AtomicBool::new(false),
+            caller: AtomicWaker::new(),
+            is_deferred: AtomicBool::new(false),
+            settled: Notify::new(),
+        }
     }
 
     /// Whether there is a row.
@@ -66,9 +85,34 @@ impl InFlightCall {
         self.settled.notify_waiters();
     }
 
-    /// Waits until somebody needs the row.
+    /// Waits until somebody needs the row. For one caller at a time.
     pub(crate) async fn row_wanted(&self) {
-        self.wanted.notified().await;
+        std::future::poll_fn(|cx| {
+            if self.is_row_wanted.load(Ordering::Acquire) {
+                return Poll::Ready(());
+            }
+            self.caller.register(cx.waker());
+            // Wanted between the look and the registration.
+            if self.is_row_wanted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    /// Asks for the row without waiting for it.
+    pub(crate) fn want_row(&self) {
+        if !self.is_row_wanted.swap(true, Ordering::AcqRel) {
+            self.caller.wake();
+        }
+    }
+
+    /// Whether its row comes later.
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.is_deferred.load(Ordering::Relaxed)
+    }
+
+    /// Its row comes later, because the machine is busy.
+    pub(crate) fn defer_row(&self) {
+        self.is_deferred.store(true, Ordering::Relaxed);
     }
 
     /// Asks for the row and waits until it is there; false when the call ended without one.
@@ -82,7 +126,7 @@ impl InFlightCall {
                 FINISHED => return false,
                 _ => {}
             }
-            self.wanted.notify_one();
+            self.want_row();
             settled.await;
         }
     }

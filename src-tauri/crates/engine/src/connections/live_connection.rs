@@ -9,6 +9,7 @@ use domain::ids::{ConnectionId, HandleId, SessionKey};
 use domain::ports::Upstream;
 use domain::server::{Negotiated, Server, ServerAddress};
 use domain::task::{Home, TaskHandle};
+use domain::time::Timestamp;
 use parking_lot::Mutex;
 
 /// One live connection.
@@ -20,6 +21,8 @@ pub(crate) struct LiveConnection {
     pub(crate) negotiated: Negotiated,
     /// Where tasks of this connection live.
     pub(crate) home: Home,
+    /// The process behind it, with its group, and since when this core has it.
+    pub(crate) process: Option<(u32, Timestamp)>,
     /// Tasks of another home that were seen, by their creation time, to be the same task here.
     proven: Mutex<HashSet<HandleId>>,
 }
@@ -34,7 +37,12 @@ impl LiveConnection {
             (None, ServerAddress::Http { .. }) => None,
         };
         let home = Home { generation: server.generation, session };
-        Self { id, upstream, negotiated, home, proven: Mutex::new(HashSet::new()) }
+        Self { id, upstream, negotiated, home, process: None, proven: Mutex::new(HashSet::new()) }
+    }
+
+    /// The same connection, behind which this process runs.
+    pub(crate) fn of_process(self, child: Option<u32>, since: Timestamp) -> Self {
+        Self { process: child.map(|pid| (pid, since)), ..self }
     }
 
     /// The same connection, whose new tasks live in a new generation.
@@ -44,6 +52,7 @@ impl LiveConnection {
             upstream: Arc::clone(&self.upstream),
             negotiated: self.negotiated.clone(),
             home: Home { generation, session: self.home.session.clone() },
+            process: self.process,
             proven: Mutex::new(self.proven.lock().clone()),
         }
     }
@@ -51,9 +60,12 @@ impl LiveConnection {
     /// Whether a task id of this handle means the same task on this connection. Two children of one server may give
     /// equal ids to different tasks (protocol.md §7.2), so a foreign home must be proven first.
     pub(crate) fn holds(&self, handle: &TaskHandle) -> bool {
-        handle.home.session.is_none()
-            || handle.home.session == self.home.session
-            || self.proven.lock().contains(&handle.id)
+        // Without a session a task belongs to the address; a changed address begins a new generation.
+        let is_here = match &handle.home.session {
+            None => handle.home.generation >= self.home.generation,
+            Some(_) => handle.home.session == self.home.session,
+        };
+        is_here || self.proven.lock().contains(&handle.id)
     }
 
     /// The task behind this handle was seen here.

@@ -5,19 +5,11 @@
 use domain::ids::{ConnectionId, HostId};
 use domain::task::TaskHandle;
 use domain::task::input_request::{AskDoor, RequestState};
-use domain::task::status::{Outcome, ServerView, TaskStatus};
 use domain::time::Timestamp;
 
 /// Whether the task holds something on its server.
 pub(crate) fn holds_server(handle: &TaskHandle) -> bool {
-    match handle.view {
-        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } | ServerView::Task(_) => {
-            true
-        }
-        ServerView::NotSent { .. } | ServerView::Unanswered { .. } | ServerView::Direct(_) | ServerView::Refused(_) => {
-            false
-        }
-    }
+    handle.view.holds_server()
 }
 
 /// Whether nothing is left to poll or to do for a handle, so that it need not be in memory.
@@ -26,16 +18,7 @@ pub(crate) fn is_settled(handle: &TaskHandle, now: Timestamp) -> bool {
 }
 
 pub(crate) fn lacks_result(handle: &TaskHandle) -> bool {
-    match &handle.view {
-        ServerView::Task(task) => task.status == TaskStatus::Completed(Outcome::NotFetched),
-        ServerView::Awaiting { .. }
-        | ServerView::OwnCall { .. }
-        | ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_) => false,
-    }
+    handle.view.lacks_result()
 }
 
 /// Whether this task needs its connection.
@@ -45,27 +28,12 @@ pub(crate) fn needs_connection(handle: &TaskHandle) -> bool {
 
 /// Whether another run of the core waits for the reply of this call.
 pub(crate) fn awaits_other_run(handle: &TaskHandle, host: HostId) -> bool {
-    match &handle.view {
-        ServerView::Awaiting { host: waits, .. } | ServerView::OwnCall { host: waits, .. } => *waits != host,
-        ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => false,
-    }
+    handle.view.held_by().is_some_and(|holder| holder != host)
 }
 
 /// Whether a reply to this call would still be taken.
 pub(crate) fn may_still_reply(handle: &TaskHandle) -> bool {
-    match &handle.view {
-        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Unanswered { .. } => true,
-        ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => false,
-    }
+    handle.view.may_take_reply()
 }
 
 /// The connections on which this handle's unfinished live questions came.

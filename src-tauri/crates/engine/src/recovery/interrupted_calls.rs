@@ -46,7 +46,7 @@ async fn record_one(
     if core.registry.handle(id).await?.is_some() {
         return Ok(id);
     }
-    let job = JobKey::of(intent.server, &intent.tool, &intent.arguments_digest);
+    let job = JobKey::of(intent.server, &intent.tool, intent.arguments_digest.get());
     let attempt = lineage::attempt(core, &job).await;
     let call = NewCall {
         id,
@@ -56,7 +56,7 @@ async fn record_one(
         tool: intent.tool,
         // Arguments are not written ahead, and nothing replaces them.
         arguments: Payload::new("{}"),
-        arguments_digest: intent.arguments_digest,
+        arguments_digest: Arc::clone(intent.arguments_digest.get()),
         usual: None,
         usual_late_min: core.policy.usual_late_min,
         limit: None,

@@ -15,7 +15,7 @@ const MOVED_AT_ONCE: usize = 64;
 /// Compares the clocks at intervals, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
-        tokio::time::sleep(core.policy.clock_look).await;
+        core.time.next_interval(core.policy.clock_look).await;
         compare(&core).await;
     }
 }

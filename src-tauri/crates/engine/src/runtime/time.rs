@@ -18,13 +18,15 @@ pub(crate) struct Time {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Random,
     policy: Arc<Policy>,
+    /// When the core began: what intervals are counted from.
+    began: Instant,
     /// When the wall clock was last seen to step.
     stepped: Mutex<Option<Instant>>,
 }
 
 impl Time {
     pub(crate) fn new(clock: Arc<dyn Clock>, random: Random, policy: Arc<Policy>) -> Self {
-        Self { clock, random, policy, stepped: Mutex::default() }
+        Self { clock, random, policy, began: Instant::now(), stepped: Mutex::default() }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -40,6 +42,14 @@ impl Time {
     /// The wall-clock moment of an instant, for showing it.
     pub(crate) fn moment(&self, at: Instant) -> Timestamp {
         self.now().plus(at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Sleeps until the next whole interval since the core began. Workers that look once a second, or every few, wake
+    /// together like this: an idle core wakes once a second, and not once for each of them.
+    pub(crate) async fn next_interval(&self, every: Duration) {
+        let into = self.began.elapsed().as_nanos().checked_rem(every.as_nanos()).unwrap_or_default();
+        let into = Duration::from_nanos(u64::try_from(into).unwrap_or_default());
+        tokio::time::sleep(every.saturating_sub(into)).await;
     }
 
     /// How long to wait after so many failures in a row.

@@ -162,6 +162,9 @@ impl ServerActor {
         if requests.connect_now {
             self.connect_now();
         }
+        if let Some(act) = requests.act {
+            self.act(act);
+        }
         for (id, poll) in requests.polls {
             self.reconsider(id, poll);
         }
@@ -174,6 +177,7 @@ impl ServerActor {
             FinishedJob::Connected(outcome) => self.connected(*outcome),
             FinishedJob::Listed(found) => self.listed(found),
             FinishedJob::Remembered(connection) => self.remembered(connection),
+            FinishedJob::Closed => self.closed_for_person(),
             FinishedJob::Done => {}
         }
     }

@@ -14,6 +14,7 @@ use domain::task::status::Needs;
 use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
+use crate::connections::observed::server_log::LogEvent;
 use crate::connections::task_needs::live_connections;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
@@ -70,7 +71,11 @@ impl ServerActor {
             (ServerAddress::Http { .. }, Some(_)) => self.tracker.session.clone().or_else(|| self.open_session()),
             (ServerAddress::Http { .. } | ServerAddress::Stdio { .. }, _) => None,
         };
-        ConnectionSpec { seat, session, abilities: self.connection.leases.abilities() }
+        let process = match &self.server.address {
+            ServerAddress::Stdio { .. } => Some(self.connection.observed.listener(seat, &self.core.time)),
+            ServerAddress::Http { .. } => None,
+        };
+        ConnectionSpec { seat, session, abilities: self.connection.leases.abilities(), process }
     }
 
     /// The session of the newest open task of this connection.
@@ -90,7 +95,9 @@ impl ServerActor {
         match self.tracker.state {
             ConnectionStage::Waiting(_) if earliest <= now => self.connect(),
             ConnectionStage::Waiting(at) => self.tracker.state = ConnectionStage::Waiting(at.min(earliest)),
-            ConnectionStage::Idle | ConnectionStage::Connecting | ConnectionStage::Up(_) => {}
+            ConnectionStage::Ended => self.connect(),
+            ConnectionStage::Connecting => self.tracker.ends_once_open = false,
+            ConnectionStage::Idle | ConnectionStage::Up(_) | ConnectionStage::Closing => {}
         }
     }
 
@@ -117,7 +124,9 @@ impl ServerActor {
                 self.tracker.failures = 0;
                 self.connect();
             }
-            ConnectionStage::Idle | ConnectionStage::Waiting(_) => {
+            // It is opened with the new configuration.
+            ConnectionStage::Closing => {}
+            ConnectionStage::Idle | ConnectionStage::Waiting(_) | ConnectionStage::Ended => {
                 self.tracker.failures = 0;
                 self.connect();
             }
@@ -125,11 +134,16 @@ impl ServerActor {
     }
 
     pub(crate) fn connected(&mut self, outcome: Result<Connected, UpstreamError>) {
-        if std::mem::take(&mut self.tracker.stale) {
+        let (stale, ends) = (std::mem::take(&mut self.tracker.stale), std::mem::take(&mut self.tracker.ends_once_open));
+        if stale || ends {
             if let Ok(connected) = outcome {
                 self.close(connected.upstream);
             }
-            self.connect();
+            if ends {
+                self.tracker.state = ConnectionStage::Ended
+            } else {
+                self.connect()
+            }
             return;
         }
         match outcome {
@@ -141,7 +155,8 @@ impl ServerActor {
     fn up(&mut self, connected: Connected) {
         let Connected { id, upstream, negotiated, child, events } = connected;
         self.tracker.session.clone_from(&negotiated.session);
-        let live = Arc::new(LiveConnection::new(id, upstream, negotiated, &self.server));
+        let since = self.core.time.now();
+        let live = Arc::new(LiveConnection::new(id, upstream, negotiated, &self.server).of_process(child, since));
         self.tracker.state = ConnectionStage::Up(Instant::now());
         self.tracker.events = Some(events);
         self.tracker.down_since = None;
@@ -151,6 +166,7 @@ impl ServerActor {
         self.slow_downs = 0;
         self.connection.set_live(Some(Arc::clone(&live)));
         tracing::info!(server.name = %self.server.name, "connected");
+        self.note_remote(LogEvent::Connected);
         self.remember(&live, child.is_some());
         self.regain_calls(&live);
         self.settle_old_questions(&live);
@@ -254,6 +270,16 @@ impl ServerActor {
         self.closed(Closure { why: why.into(), hint: hint.into(), process_ended: process });
     }
 
+    /// A connection to a server that runs elsewhere has no process to tell of it.
+    fn note_remote(&self, what: LogEvent) {
+        match self.server.address {
+            ServerAddress::Http { .. } => {
+                self.connection.observed.log.connection(self.connection.key.seat, what, self.core.time.now());
+            }
+            ServerAddress::Stdio { .. } => {}
+        }
+    }
+
     fn close(&self, upstream: Arc<dyn domain::ports::Upstream>) {
         let tasks_live = self.polls.len() > 0;
         self.jobs.push(Box::pin(async move {
@@ -265,7 +291,11 @@ impl ServerActor {
     fn connection_lost(&mut self, why: String, hint: String) {
         let lived = match self.tracker.state {
             ConnectionStage::Up(since) => since.elapsed(),
-            ConnectionStage::Idle | ConnectionStage::Connecting | ConnectionStage::Waiting(_) => Duration::ZERO,
+            ConnectionStage::Idle
+            | ConnectionStage::Connecting
+            | ConnectionStage::Waiting(_)
+            | ConnectionStage::Closing
+            | ConnectionStage::Ended => Duration::ZERO,
         };
         self.tracker.events = None;
         self.paused_until = None;
@@ -280,6 +310,7 @@ impl ServerActor {
         let before = self.tracker.failures;
         self.tracker.failures = if lived > self.core.time.back_off(before) { 1 } else { before.saturating_add(1) };
         let wait = self.pause_before_connect();
+        self.note_remote(LogEvent::Disconnected);
         // Health first: whoever waits for the next connection must not read that the server is up.
         self.connection.set_pushes(false);
         self.down(wait, why, hint);

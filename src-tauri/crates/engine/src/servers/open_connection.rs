@@ -54,6 +54,17 @@ pub(crate) async fn shared(
     Ok((connection, live))
 }
 
+/// The shared connection, when it is open and the server is modern: what [`for_agent`] gives to most requests, without
+/// waiting.
+pub(crate) fn shared_modern(core: &EngineCore, server: ServerId) -> Result<Option<LeasedConnection>, EngineError> {
+    if core.stopping.load(Ordering::Acquire) {
+        return Err(EngineError::Stopping);
+    }
+    let connection = core.connections.shared(server).ok_or(EngineError::UnknownServer)?;
+    let live = connection.open_connection().filter(|live| live.negotiated.era == Era::Modern);
+    Ok(live.map(|live| LeasedConnection { connection, live, lease: ConnectionLease::shared() }))
+}
+
 /// The connection for a request of this agent; waits for it a short while.
 pub(crate) async fn for_agent(
     core: &Arc<EngineCore>,
@@ -125,7 +136,9 @@ fn check_connection_share(core: &EngineCore, agent: AgentId) -> Result<(), Engin
 /// Opens a connection, unless somebody else just did.
 fn open(core: &Arc<EngineCore>, server: Server, key: ConnectionKey, abilities: Abilities) -> Arc<ServerConnection> {
     let leave = core.supervisor.stopping().child_token();
-    let connection = ServerConnection::new(&server, key.seat, &core.policy, Arc::clone(&core.effects.commits), leave);
+    let observed = core.connections.observed(server.id, &core.policy);
+    let commits = Arc::clone(&core.effects.commits);
+    let connection = ServerConnection::new(&server, key.seat, &core.policy, commits, observed, leave);
     connection.leases.set_abilities(abilities);
     let (connection, is_new) = core.connections.insert_if_new(Arc::new(connection));
     if is_new {

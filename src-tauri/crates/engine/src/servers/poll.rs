@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::connections::connection::PollRequest;
 use crate::connections::live_connection::LiveConnection;
+use crate::connections::observed::request_times::{RequestKind, RequestTimes};
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::servers::actor::ServerActor;
@@ -82,9 +83,9 @@ impl ServerActor {
         };
         self.polls.change(id, |state| state.began = Some(Instant::now()));
         self.reading += 1;
-        let core = Arc::clone(&self.core);
+        let (core, observed) = (Arc::clone(&self.core), Arc::clone(&self.connection.observed));
         self.jobs.push(Box::pin(async move {
-            let result = read(&core, &live, task).await;
+            let result = read(&core, &observed.times, &live, task).await;
             FinishedJob::Polled(PollResult { id, live, result })
         }));
     }
@@ -316,12 +317,26 @@ fn hint(handle: &TaskHandle) -> Option<Duration> {
     handle.view.task().and_then(|task| task.hint)
 }
 
-async fn read(core: &EngineCore, live: &LiveConnection, task: UpstreamTaskId) -> Result<Observation, UpstreamError> {
+async fn read(
+    core: &EngineCore,
+    times: &RequestTimes,
+    live: &LiveConnection,
+    task: UpstreamTaskId,
+) -> Result<Observation, UpstreamError> {
     let Ok(_slot) = core.poll_slots.acquire().await else {
         let why = "the core is stopping".into();
         return Err(UpstreamError::Unreachable { why, hint: "Start it again.".into() });
     };
-    core.ask(live.upstream.read(task)).await
+    let begun = Instant::now();
+    let seen = core.ask(live.upstream.read(task)).await;
+    match &seen {
+        // That a task is unknown is an answer.
+        Ok(_) | Err(UpstreamError::UnknownTask) => {
+            times.answered(RequestKind::Poll, begun.elapsed(), core.time.now());
+        }
+        Err(error) => times.failed(RequestKind::Poll, error.to_string(), core.time.now()),
+    }
+    seen
 }
 
 impl Engine {

@@ -21,12 +21,10 @@ impl Engine {
     pub async fn server_changed(&self, id: ServerId) -> Result<(), EngineError> {
         let configured = self.core.registry.servers().await?;
         let server = configured.into_iter().find(|server| server.id == id).ok_or(EngineError::UnknownServer)?;
-        let connections = self.core.connections.of_server(id);
-        if connections.is_empty() {
-            open_connection::open_shared(&self.core, server.clone());
-        }
-        for connection in connections {
-            connection.reconfigure(server.clone());
+        if self.core.connections.shared(id).is_none() {
+            open_connection::open_shared(&self.core, server);
+        } else {
+            self.core.connections.reconfigure(&server);
         }
         self.core.effects.commits.committed(self.core.registry.newest_seq().await?);
         Ok(())

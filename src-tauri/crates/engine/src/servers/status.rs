@@ -8,8 +8,11 @@ use std::time::Duration;
 use domain::ids::ServerId;
 use domain::ports::ToolFacts;
 use domain::server::ServerHealth;
+use tokio::sync::watch;
 
 use crate::connections::connection::RefusedQuestions;
+use crate::connections::observed::request_times::RequestHistory;
+use crate::connections::observed::server_log::LogPage;
 use crate::connections::wait::await_health;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -69,18 +72,47 @@ impl Engine {
         live.map(|live| live.upstream.stderr_tail()).unwrap_or_default()
     }
 
+    /// At most a page of the log of a server: what came after a line, or the newest.
+    #[must_use]
+    pub fn server_log(&self, id: ServerId, after: Option<u64>, most: usize) -> LogPage {
+        let core = &self.core;
+        core.connections.observed(id, &core.policy).log.page(after, most.min(core.policy.observed.log_page_lines))
+    }
+
+    /// How the requests to a server went in this run of the core.
+    #[must_use]
+    pub fn request_history(&self, id: ServerId) -> RequestHistory {
+        let core = &self.core;
+        core.connections.observed(id, &core.policy).times.history(core.time.now())
+    }
+
     /// Questions of the server that were refused in this run of the core, because too many are open.
     #[must_use]
     pub fn refused_questions(&self, id: ServerId) -> Option<RefusedQuestions> {
         self.core.connections.shared(id).and_then(|connection| connection.refused_questions())
     }
 
-    /// The followed servers, by name.
+    /// The followed servers, sorted by name.
     #[must_use]
     pub fn servers(&self) -> Vec<(ServerId, Arc<str>)> {
-        let shared = self.core.connections.all().into_iter().filter(|connection| connection.key.seat.is_none());
-        let mut servers: Vec<_> = shared.map(|connection| (connection.server, connection.name())).collect();
-        servers.sort_by(|(_, one), (_, other)| one.cmp(other));
-        servers
+        self.core.connections.names().sorted().to_vec()
+    }
+
+    /// Wakes when a server was added, renamed or removed.
+    #[must_use]
+    pub fn servers_watch(&self) -> watch::Receiver<()> {
+        self.core.connections.servers_changed.subscribe()
+    }
+
+    /// The followed server with this name.
+    #[must_use]
+    pub fn server_by_name(&self, name: &str) -> Option<ServerId> {
+        self.core.connections.names().id(name)
+    }
+
+    /// The name of a followed server.
+    #[must_use]
+    pub fn server_name(&self, server: ServerId) -> Option<Arc<str>> {
+        self.core.connections.names().name(server)
     }
 }

@@ -41,7 +41,7 @@ impl DeliveryReceipts {
 /// Stores receipts, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
-        tokio::time::sleep(core.policy.gateway.notes_flush).await;
+        core.time.next_interval(core.policy.gateway.notes_flush).await;
         flush(&core).await;
     }
 }

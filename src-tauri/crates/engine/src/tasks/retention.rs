@@ -51,11 +51,16 @@ impl Quota {
     }
 }
 
-/// Limits of the moment, and bytes in use as last summed up.
+/// Limits of the moment, and bytes in use as last summed up. Under one lock, which every call of an agent takes.
+struct StorageUse {
+    limits: RetentionPolicy,
+    agents: HashMap<AgentId, u64>,
+    servers: HashMap<ServerId, u64>,
+}
+
+/// What the clean-up knows beside the registry.
 pub(crate) struct RetentionState {
-    limits: Mutex<RetentionPolicy>,
-    agents: Mutex<HashMap<AgentId, u64>>,
-    servers: Mutex<HashMap<ServerId, u64>>,
+    storage: Mutex<StorageUse>,
     /// One clean-up at a time.
     cleaning: tokio::sync::Mutex<()>,
 }
@@ -63,28 +68,28 @@ pub(crate) struct RetentionState {
 impl RetentionState {
     pub(crate) fn new(limits: RetentionPolicy) -> Self {
         Self {
-            limits: Mutex::new(limits),
-            agents: Mutex::default(),
-            servers: Mutex::default(),
+            storage: Mutex::new(StorageUse { limits, agents: HashMap::new(), servers: HashMap::new() }),
             cleaning: tokio::sync::Mutex::new(()),
         }
     }
 
     /// The limits that hold.
     pub(crate) fn limits(&self) -> RetentionPolicy {
-        self.limits.lock().clone()
+        self.storage.lock().limits.clone()
+    }
+
+    fn set_limits(&self, limits: RetentionPolicy) {
+        self.storage.lock().limits = limits;
     }
 
     /// Whether a new call is within the shares of its agent and its server.
     pub(crate) fn check_quota(&self, agent: AgentId, server: ServerId) -> Result<(), EngineError> {
-        let (of_agent, of_server) = {
-            let limits = self.limits.lock();
-            (limits.agent_payload_bytes, limits.server_payload_bytes)
-        };
-        if self.agents.lock().get(&agent).is_some_and(|bytes| *bytes > of_agent) {
+        let storage = self.storage.lock();
+        let (of_agent, of_server) = (storage.limits.agent_payload_bytes, storage.limits.server_payload_bytes);
+        if storage.agents.get(&agent).is_some_and(|bytes| *bytes > of_agent) {
             return Err(EngineError::OverQuota(Quota::Agent { most: of_agent }));
         }
-        if self.servers.lock().get(&server).is_some_and(|bytes| *bytes > of_server) {
+        if storage.servers.get(&server).is_some_and(|bytes| *bytes > of_server) {
             return Err(EngineError::OverQuota(Quota::Server { most: of_server }));
         }
         Ok(())
@@ -106,8 +111,8 @@ impl RetentionState {
         let is_over = all > limits.payload_bytes
             || agents.values().any(|bytes| *bytes > limits.agent_payload_bytes)
             || servers.values().any(|bytes| *bytes > limits.server_payload_bytes);
-        *self.agents.lock() = agents;
-        *self.servers.lock() = servers;
+        let mut storage = self.storage.lock();
+        (storage.agents, storage.servers) = (agents, servers);
         Ok(is_over)
     }
 }
@@ -129,7 +134,7 @@ pub(crate) async fn read_limits(core: &EngineCore) -> Result<(), RegistryError> 
     {
         let limits = limits_of(&value, core.policy.retention.clone());
         match limits.check() {
-            Ok(()) => *core.retention.limits.lock() = limits,
+            Ok(()) => core.retention.set_limits(limits),
             Err(error) => {
                 tracing::warn!(%error, "the limits of storage that were set do not fit; the built-in ones hold")
             }
@@ -163,6 +168,9 @@ pub(crate) async fn clean(core: &EngineCore) -> Result<Removal, RegistryError> {
             break;
         }
         all = all.and(removed);
+    }
+    if all.payload_tasks > 0 || all.tasks > 0 {
+        core.text.forget();
     }
     if !all.is_nothing() {
         tracing::info!(
@@ -216,7 +224,7 @@ impl Engine {
             note: value.to_string(),
         };
         core.registry.desk_decide(KIND, KEY, value.to_string(), vec![fact]).await?;
-        *core.retention.limits.lock() = limits;
+        core.retention.set_limits(limits);
         Ok(())
     }
 
@@ -243,7 +251,7 @@ pub(crate) async fn run(core: Arc<EngineCore>) {
     // What nothing can remove is not tried again at every check.
     let mut hurry_at = Instant::now();
     loop {
-        tokio::time::sleep(core.policy.retention.usage_every).await;
+        core.time.next_interval(core.policy.retention.usage_every).await;
         let is_over = match core.retention.sum_up(&core).await {
             Ok(is_over) => is_over,
             Err(RegistryError::Closed) => return,

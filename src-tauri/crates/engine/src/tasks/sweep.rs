@@ -17,7 +17,7 @@ const SWEPT_AT_ONCE: usize = 64;
 /// Sweeps at intervals, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
-        tokio::time::sleep(core.policy.sweep_every).await;
+        core.time.next_interval(core.policy.sweep_every).await;
         tick(&core).await;
         see_foreign_commits(&core).await;
     }
@@ -65,7 +65,7 @@ async fn see_foreign_commits(core: &EngineCore) {
 /// Flushes contact that moved, at intervals, for ever (ruling 6).
 pub(crate) async fn flush_contacts(core: Arc<EngineCore>) {
     loop {
-        tokio::time::sleep(core.policy.contact_flush).await;
+        core.time.next_interval(core.policy.contact_flush).await;
         flush(&core).await;
     }
 }

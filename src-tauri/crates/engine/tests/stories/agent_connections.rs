@@ -237,3 +237,20 @@ async fn the_end_of_one_server_leaves_the_others_untouched() {
     let names: Vec<_> = world.engine.servers().into_iter().map(|(_, name)| name.to_string()).collect();
     assert_eq!(names, ["two"], "and only the other is left");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_found_by_the_name_it_has_now() {
+    let Bench { world, id, .. } = bench(Policy::default()).await;
+    let before = world.engine.server_name(id).expect("it is followed");
+    assert_eq!(world.engine.server_by_name(&before), Some(id));
+    let mut renamed = world.registry.servers().await.expect("readable").into_iter().next().expect("it is stored");
+    renamed.name = "renamed".into();
+    world.registry.put_server(ServerUnit { server: renamed, audit: Vec::new() }).await.expect("it can be renamed");
+    world.engine.server_changed(id).await.expect("it is followed on");
+    assert_eq!(world.engine.server_name(id).as_deref(), Some("renamed"));
+    assert_eq!(world.engine.server_by_name("renamed"), Some(id));
+    assert_eq!(world.engine.server_by_name(&before), None, "the earlier name is free");
+    world.registry.remove_server(id, Vec::new()).await.expect("it can be removed");
+    world.engine.server_removed(id).await.expect("it is removed");
+    assert_eq!((world.engine.server_by_name("renamed"), world.engine.server_name(id)), (None, None));
+}

@@ -58,6 +58,7 @@ impl World {
             created,
             revoked: None,
             token,
+            token_made: created,
             seen: None,
             client: None,
             learned_timeout: None,

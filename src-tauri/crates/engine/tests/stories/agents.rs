@@ -83,6 +83,24 @@ async fn when_many_calls_are_in_the_air_showing_them_does_not_slow_them_down() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_outlast_a_busy_machine_are_shown_all_the_same() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.until_up(id).await;
+    let begun = world.now();
+    for at in 0..20 {
+        server.reply(&format!("busy-{at}"), 60 * SECOND, Ok(plain("1")));
+    }
+    let calls = (0..20).map(|at| world.engine.agent_call(call(agent, id, &format!("busy-{at}"))));
+    for landed in join_all(calls).await {
+        assert!(matches!(landed, Ok(CallOutcome::Handle(_))), "it has a row: {landed:?}");
+    }
+    let waited = world.now().since(begun);
+    assert!(waited >= world.policy.promote_after, "not before it is sure that they last: {waited:?}");
+    assert!(waited < world.policy.promote_after + SECOND, "and soon after: {waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_costs_one_commit_and_is_given_in_it() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;

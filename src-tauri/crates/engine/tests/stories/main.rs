@@ -31,4 +31,5 @@ mod resolving;
 mod restarting;
 mod scale;
 mod shared_questions;
+mod standing_answers;
 mod world;

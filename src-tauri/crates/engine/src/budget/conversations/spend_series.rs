@@ -33,6 +33,8 @@ impl HourSum {
 pub(crate) struct SpendSeries {
     spend: BTreeMap<SpendKey, HourSum>,
     waste: BTreeMap<WasteKey, HourSum>,
+    /// The last hour that is noted as counted.
+    noted: Option<Timestamp>,
 }
 
 /// The start of the hour of a moment.
@@ -61,6 +63,12 @@ impl SpendSeries {
         self.waste.entry((hour(now), agent, server, waste)).or_default().add(count.into(), 1);
     }
 
+    /// The hour that runs, once: whether anything passed or not, it was counted.
+    pub(crate) fn take_hour(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let now = hour(now);
+        (self.noted != Some(now)).then(|| *self.noted.insert(now))
+    }
+
     pub(crate) fn take(&mut self) -> (Vec<SpendRow>, Vec<WasteRow>) {
         let spend = std::mem::take(&mut self.spend).into_iter().map(|((hour, agent, server, flow, family), sum)| {
             let Intake { passed, window } = sum.count;
@@ -86,6 +94,8 @@ impl SpendSeries {
 
     /// Puts back what could not be flushed.
     pub(crate) fn put_back(&mut self, spend: Vec<SpendRow>, waste: Vec<WasteRow>) {
+        // The hour is noted again with the next flush.
+        self.noted = None;
         let count = |tokens: u64, exactness: Exactness| Count { tokens, exactness };
         for row in spend {
             let key = (row.hour, row.agent, row.server, row.flow, row.family);

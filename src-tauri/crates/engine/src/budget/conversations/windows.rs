@@ -297,7 +297,12 @@ impl ConversationWindows {
         let ended = ended.filter(|window| !self.is_open(window.agent, window.id));
         let windows = ended.map(|window| Window::clone(&window)).chain(open).collect();
         let (spend, waste) = self.series.take();
-        BudgetNote { windows, spend, waste }
+        BudgetNote { windows, spend, waste, hours: Vec::new() }
+    }
+
+    /// Takes the hour that runs, when it is not noted as counted yet.
+    pub(crate) fn take_hour(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.series.take_hour(now)
     }
 
     /// Puts back what could not be stored.

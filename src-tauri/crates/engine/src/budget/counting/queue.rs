@@ -1,18 +1,20 @@
 //! The queue of texts to count, bounded by messages and by bytes. Nobody ever waits to add to it.
 //!
-//! What does not fit is entered at once as one token a byte, which is an upper bound. The worker's current batch is
-//! kept here, so that neither a panic nor a shutdown loses it. Read `count.rs` for the worker's part.
+//! Adding wakes nobody while the worker is awake: it looks at intervals until nothing came for one, so a call costs a
+//! short lock. What does not fit is entered at once as one token a byte, which is an upper bound. The worker's current
+//! batch is kept here, so that neither a panic nor a shutdown loses it. Read `count.rs` for the worker's part.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::CountingPolicy;
 use domain::task::payload::Payload;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 
-use crate::budget::counting::traffic::AgentTraffic;
+use crate::budget::counting::traffic::{AgentTraffic, Passed};
 use crate::budget::pending_results::ResultFacts;
 
 /// Something to be counted.
@@ -45,6 +47,19 @@ pub(crate) struct TaskText {
 }
 
 impl CountingItem {
+    /// Whose window it enters; `None` for a marker.
+    pub(crate) fn agent(&self) -> Option<AgentId> {
+        match self {
+            Self::Traffic(seen) => Some(seen.agent),
+            Self::Arguments(matter)
+            | Self::Result(matter, _)
+            | Self::Error(matter)
+            | Self::KeptOut(matter)
+            | Self::Status(matter) => Some(matter.agent),
+            Self::Marker(_) => None,
+        }
+    }
+
     fn bytes(&self) -> usize {
         let bytes = match self {
             Self::Traffic(seen) => seen.what.bytes(),
@@ -57,79 +72,141 @@ impl CountingItem {
         };
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
+
+    /// What enters a window without a task; results of tasks are pending from their commit on. Lists of tools are mostly
+    /// in the window already.
+    fn outside_of_tasks(&self) -> Option<(AgentId, u64)> {
+        let seen = match self {
+            Self::Traffic(seen) => seen,
+            Self::Arguments(_)
+            | Self::Result(..)
+            | Self::Error(_)
+            | Self::KeptOut(_)
+            | Self::Status(_)
+            | Self::Marker(_) => return None,
+        };
+        let is_list = matches!(seen.what, Passed::Tools { .. });
+        (seen.handle.is_none() && !is_list).then(|| (seen.agent, seen.what.bytes()))
+    }
+}
+
+/// What waits, under one lock.
+#[derive(Default)]
+struct Waiting {
+    items: VecDeque<CountingItem>,
+    /// Bytes of what waits and of the batch in hand.
+    bytes: usize,
+    /// Bytes of what passed outside of tasks and is not entered yet.
+    uncounted: HashMap<AgentId, u64>,
+    /// The worker sleeps until something comes.
+    is_asleep: bool,
 }
 
 pub(crate) struct CountingQueue {
-    send: mpsc::Sender<CountingItem>,
-    /// Taken by the worker for its life, and by the shutdown after it.
-    receive: tokio::sync::Mutex<mpsc::Receiver<CountingItem>>,
-    bytes: AtomicUsize,
+    waiting: Mutex<Waiting>,
+    messages_max: usize,
     bytes_max: usize,
     batch: (usize, usize),
+    look_every: Duration,
+    /// Held by the worker for its life, and by the shutdown after it.
+    consumer: tokio::sync::Mutex<()>,
+    /// Wakes a worker that sleeps.
+    came: Notify,
+    /// Ends an interval early: somebody waits for what is counted, or the queue fills.
+    hurry: Notify,
     /// Notified when there is room again.
     freed: Notify,
     in_hand: Mutex<Option<Arc<Vec<CountingItem>>>>,
 }
 
+/// The right to take from the queue.
+pub(crate) type QueueConsumer<'a> = tokio::sync::MutexGuard<'a, ()>;
+
 impl CountingQueue {
     pub(crate) fn new(numbers: &CountingPolicy) -> Self {
-        let (send, receive) = mpsc::channel(numbers.queue_messages);
         Self {
-            send,
-            receive: tokio::sync::Mutex::new(receive),
-            bytes: AtomicUsize::new(0),
+            waiting: Mutex::default(),
+            messages_max: numbers.queue_messages,
             bytes_max: numbers.queue_bytes,
             batch: (numbers.batch_messages, numbers.batch_bytes),
+            look_every: numbers.look_every,
+            consumer: tokio::sync::Mutex::default(),
+            came: Notify::new(),
+            hurry: Notify::new(),
             freed: Notify::new(),
             in_hand: Mutex::new(None),
         }
     }
 
-    /// Adds something; gives it back when there is no room.
+    /// Adds something; gives it back when there is no room. It counts as uncounted until [`CountingQueue::entered`] in
+    /// either case.
     pub(crate) fn push(&self, item: CountingItem) -> Option<CountingItem> {
-        let bytes = item.bytes();
-        if !self.try_take(bytes, self.bytes_max) {
-            return Some(item);
+        let mut waiting = self.waiting.lock();
+        if let Some((agent, bytes)) = item.outside_of_tasks() {
+            let sum = waiting.uncounted.entry(agent).or_default();
+            *sum = sum.saturating_add(bytes);
         }
-        let refused = self.send.try_send(item).err()?;
-        self.give_back(bytes);
-        match refused {
-            mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => Some(item),
-        }
+        self.try_add(waiting, item, self.bytes_max)
     }
 
     /// Adds something that may wait for room: alone, where it is larger than all the room there is.
     pub(crate) async fn push_later(&self, item: CountingItem) {
-        let bytes = item.bytes();
-        let most = self.bytes_max.max(bytes);
+        let most = self.bytes_max.max(item.bytes());
+        let mut item = item;
         loop {
             let freed = self.freed.notified();
-            if self.try_take(bytes, most) {
-                break;
-            }
+            let Some(refused) = self.try_add(self.waiting.lock(), item, most) else { return };
+            item = refused;
+            self.hurry.notify_one();
             freed.await;
         }
-        match self.send.reserve().await {
-            Ok(room) => room.send(item),
-            // Nobody counts any more.
-            Err(_) => self.give_back(bytes),
+    }
+
+    /// Adds an item unless there are too many with it, or more than `most` bytes.
+    fn try_add(
+        &self,
+        mut waiting: parking_lot::MutexGuard<'_, Waiting>,
+        item: CountingItem,
+        most: usize,
+    ) -> Option<CountingItem> {
+        let bytes = waiting.bytes.checked_add(item.bytes()).filter(|bytes| *bytes <= most);
+        let Some(bytes) = bytes.filter(|_| waiting.items.len() < self.messages_max) else { return Some(item) };
+        let fills = waiting.items.len() == self.messages_max / 2
+            || (waiting.bytes <= self.bytes_max / 2 && bytes > self.bytes_max / 2);
+        let is_awaited = matches!(item, CountingItem::Marker(_));
+        waiting.bytes = bytes;
+        waiting.items.push_back(item);
+        let was_asleep = std::mem::take(&mut waiting.is_asleep);
+        drop(waiting);
+        if is_awaited || fills {
+            self.hurry.notify_one();
+        }
+        if was_asleep {
+            self.came.notify_one();
+        }
+        None
+    }
+
+    /// An item was entered, whether or not there was room for it.
+    pub(crate) fn entered(&self, item: &CountingItem) {
+        let Some((agent, bytes)) = item.outside_of_tasks() else { return };
+        let mut waiting = self.waiting.lock();
+        let left = waiting.uncounted.get(&agent).map_or(0, |sum| sum.saturating_sub(bytes));
+        if left > 0 {
+            waiting.uncounted.insert(agent, left);
+        } else {
+            waiting.uncounted.remove(&agent);
         }
     }
 
-    /// Takes room for so many bytes, when no more than `most` wait with them.
-    fn try_take(&self, bytes: usize, most: usize) -> bool {
-        let with = |before: usize| before.checked_add(bytes).filter(|after| *after <= most);
-        self.bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, with).is_ok()
+    /// Bytes of an agent that passed outside of tasks and are not entered yet.
+    pub(crate) fn uncounted(&self, agent: AgentId) -> u64 {
+        self.waiting.lock().uncounted.get(&agent).copied().unwrap_or(0)
     }
 
-    fn give_back(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        self.freed.notify_waiters();
-    }
-
-    /// The receiving end, for the worker.
-    pub(crate) async fn receive(&self) -> tokio::sync::MutexGuard<'_, mpsc::Receiver<CountingItem>> {
-        self.receive.lock().await
+    /// The right to take from the queue, for the worker.
+    pub(crate) async fn consumer(&self) -> QueueConsumer<'_> {
+        self.consumer.lock().await
     }
 
     /// The batch that was in hand when the worker ended.
@@ -137,35 +214,57 @@ impl CountingQueue {
         self.in_hand.lock().clone()
     }
 
-    /// The next batch, kept in hand until [`CountingQueue::finish_batch`]. Cancel-safe: nothing is taken before the first message.
-    pub(crate) async fn next(&self, receive: &mut mpsc::Receiver<CountingItem>) -> Option<Arc<Vec<CountingItem>>> {
-        let first = receive.recv().await?;
-        Some(self.fill(first, receive))
+    /// Waits for something to count. While nothing waits the worker does not wake at all. Cancel-safe: nothing is taken.
+    pub(crate) async fn wait_until_not_empty(&self) {
+        loop {
+            {
+                let mut waiting = self.waiting.lock();
+                if !waiting.items.is_empty() {
+                    return;
+                }
+                waiting.is_asleep = true;
+            }
+            self.came.notified().await;
+        }
     }
 
-    /// As [`CountingQueue::next`], without waiting.
-    pub(crate) fn next_now(&self, receive: &mut mpsc::Receiver<CountingItem>) -> Option<Arc<Vec<CountingItem>>> {
-        let first = receive.try_recv().ok()?;
-        Some(self.fill(first, receive))
+    /// Waits one interval, so that what comes meanwhile is one batch; less when somebody waits for what is counted.
+    pub(crate) async fn wait_interval(&self) {
+        // Both arms may be dropped: a permit of `hurry` stays, a sleep has no effect.
+        tokio::select! {
+            () = tokio::time::sleep(self.look_every) => {}
+            () = self.hurry.notified() => {}
+        }
     }
 
-    fn fill(&self, first: CountingItem, receive: &mut mpsc::Receiver<CountingItem>) -> Arc<Vec<CountingItem>> {
+    /// The next batch, kept in hand until [`CountingQueue::finish_batch`]; `None` when nothing waits.
+    pub(crate) fn next_batch(&self, _consumer: &QueueConsumer<'_>) -> Option<Arc<Vec<CountingItem>>> {
         let (messages_max, bytes_max) = self.batch;
-        let mut bytes = first.bytes();
-        let mut batch = vec![first];
-        while batch.len() < messages_max && bytes < bytes_max {
-            let Ok(next) = receive.try_recv() else { break };
-            bytes = bytes.saturating_add(next.bytes());
-            batch.push(next);
+        let (mut batch, mut bytes) = (Vec::new(), 0_usize);
+        {
+            let mut waiting = self.waiting.lock();
+            batch.reserve_exact(waiting.items.len().min(messages_max));
+            while batch.len() < messages_max && bytes < bytes_max {
+                let Some(next) = waiting.items.pop_front() else { break };
+                bytes = bytes.saturating_add(next.bytes());
+                batch.push(next);
+            }
+        }
+        if batch.is_empty() {
+            return None;
         }
         let batch = Arc::new(batch);
         *self.in_hand.lock() = Some(Arc::clone(&batch));
-        batch
+        Some(batch)
     }
 
     /// The batch in hand was entered.
     pub(crate) fn finish_batch(&self, batch: &[CountingItem]) {
         *self.in_hand.lock() = None;
-        self.give_back(batch.iter().map(CountingItem::bytes).fold(0, usize::saturating_add));
+        let bytes = batch.iter().map(CountingItem::bytes).fold(0, usize::saturating_add);
+        let mut waiting = self.waiting.lock();
+        waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        drop(waiting);
+        self.freed.notify_waiters();
     }
 }

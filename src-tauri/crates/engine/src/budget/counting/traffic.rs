@@ -90,4 +90,22 @@ impl Passed {
             | Self::Resource(text) => text.bytes(),
         }
     }
+
+    /// The same with its short texts copied: a slice would keep the buffer of a whole message, which its connection could
+    /// use again.
+    pub(crate) fn detached(self, most: u64) -> Self {
+        let own = |text: Payload| if text.bytes() <= most { text.detached() } else { text };
+        match self {
+            // Lists come rarely.
+            Self::Tools { .. } => self,
+            Self::Call(text) => Self::Call(own(text)),
+            Self::Result(text) => Self::Result(own(text)),
+            Self::Slice(text) => Self::Slice(own(text)),
+            Self::Error(text) => Self::Error(own(text)),
+            Self::Handle(text) => Self::Handle(own(text)),
+            Self::Look { said, empty, hasty } => Self::Look { said: own(said), empty, hasty },
+            Self::Prompt(text) => Self::Prompt(own(text)),
+            Self::Resource(text) => Self::Resource(own(text)),
+        }
+    }
 }

@@ -23,6 +23,10 @@ pub(crate) enum ConnectionStage {
     Up(Instant),
     /// Tried again then.
     Waiting(Instant),
+    /// Closed by a person, and not gone yet; opened again after that.
+    Closing,
+    /// A person ended the process; the next request that needs it starts it.
+    Ended,
 }
 
 /// The connection of one server.
@@ -42,6 +46,8 @@ pub(crate) struct ConnectionTracker {
     pub(crate) session: Option<SessionKey>,
     /// The configuration changed while connecting: start over when that ends.
     pub(crate) stale: bool,
+    /// A person ended the process while it was being started: it ends when it is there.
+    pub(crate) ends_once_open: bool,
 }
 
 impl ConnectionTracker {
@@ -57,7 +63,11 @@ impl ConnectionTracker {
     pub(crate) fn is_opening(&self) -> bool {
         match self.state {
             ConnectionStage::Connecting => self.failures == 0,
-            ConnectionStage::Idle | ConnectionStage::Up(_) | ConnectionStage::Waiting(_) => false,
+            ConnectionStage::Idle
+            | ConnectionStage::Up(_)
+            | ConnectionStage::Waiting(_)
+            | ConnectionStage::Closing
+            | ConnectionStage::Ended => false,
         }
     }
 
@@ -65,7 +75,11 @@ impl ConnectionTracker {
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match self.state {
             ConnectionStage::Waiting(at) => Some(at),
-            ConnectionStage::Idle | ConnectionStage::Connecting | ConnectionStage::Up(_) => None,
+            ConnectionStage::Idle
+            | ConnectionStage::Connecting
+            | ConnectionStage::Up(_)
+            | ConnectionStage::Closing
+            | ConnectionStage::Ended => None,
         }
     }
 

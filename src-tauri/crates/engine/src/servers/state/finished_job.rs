@@ -24,6 +24,8 @@ pub(crate) enum FinishedJob {
     Listed(DiscoveredTasks),
     /// What a connection taught about its server is stored.
     Remembered(ConnectionId),
+    /// What a person closed is gone.
+    Closed,
     /// Nothing is left to do about it.
     Done,
 }
