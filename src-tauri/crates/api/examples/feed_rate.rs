@@ -14,16 +14,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use api::calls::core::doctor::CoreFacts;
+use api::calls::core::findings::{DoctorReport, Examiner};
 use api::dto::{AgentsAt, ListQuery, NoticesGo};
 use api::feed::frame::{FeedFrame, SubscribeInput};
-use api::{Api, BrowserSession, BrowserSessions, Caller, CoreSurroundings, LiveCore};
+use api::{AgentDoors, Api, BrowserSession, BrowserSessions, Caller, CoreSurroundings, LiveCore, TriedDoor};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Registry, ServerUnit};
+use domain::ports::{Clock, PortFuture, Registry, ServerUnit};
 use engine::runtime::supervisor::Supervisor;
 use engine::{Engine, EngineParts, SystemClock};
 use futures::StreamExt;
-use futures::future::poll_fn;
+use futures::future::{BoxFuture, poll_fn};
 use testkit::build::{http_server, person, sequential_bits};
 use testkit::call_intents::MemoryCallIntents;
 use testkit::memory_registry::MemoryRegistry;
@@ -61,6 +63,23 @@ async fn open_tasks(api: &Api, caller: &Caller, server: &ScriptedServer) -> Vec<
     ids
 }
 
+/// No agent comes.
+struct NoDoors;
+
+impl AgentDoors for NoDoors {
+    fn try_http(&self) -> PortFuture<'_, Option<TriedDoor>> {
+        Box::pin(async { None })
+    }
+
+    fn try_socket(&self) -> PortFuture<'_, TriedDoor> {
+        Box::pin(async { TriedDoor { took: Duration::ZERO, why: None } })
+    }
+
+    fn save_again(&self, _agent: &str, _token: &str) -> Option<String> {
+        None
+    }
+}
+
 /// No browser is signed in.
 struct NoBrowser;
 
@@ -71,6 +90,14 @@ impl BrowserSessions for NoBrowser {
 
     fn revoke(&self, _id: &str) -> bool {
         false
+    }
+}
+
+struct NoExaminer;
+
+impl Examiner for NoExaminer {
+    fn examine(&self, _facts: CoreFacts) -> BoxFuture<'_, DoctorReport> {
+        Box::pin(async { DoctorReport::of(Vec::new(), Vec::new(), Duration::ZERO) })
     }
 }
 
@@ -108,10 +135,14 @@ async fn main() {
         demo: Vec::new(),
         connect: Vec::new(),
         connect_home: None,
+        save_token: Arc::new(|name, _| Some(format!("/home/ada/tasks/agents/{name}.token"))),
         locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
+        process_group: Arc::new(|_| Vec::new()),
         agents_at: Arc::new(AgentsAt::default),
         notices: Arc::new(|| NoticesGo::None),
+        doors: Arc::new(NoDoors),
         sessions: Arc::new(NoBrowser),
+        examiner: Arc::new(NoExaminer),
         place: CoreSurroundings::default(),
     };
     let api = Api::running(registry, clock.clone() as Arc<dyn Clock>, policy, live);

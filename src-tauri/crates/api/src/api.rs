@@ -12,7 +12,10 @@ use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
 
+use crate::calls::agents::connection_check::AgentDoors;
+use crate::calls::core::findings::Examiner;
 use crate::calls::core::sessions::BrowserSessions;
+use crate::dto::server::observed::ProcessName;
 use crate::dto::{AgentsAt, CoreDto, NoticesGo};
 use crate::error::ApiError;
 use crate::feed::open_feeds::Feeds;
@@ -31,20 +34,35 @@ pub struct LiveCore {
     pub connect: Vec<String>,
     /// The data directory, where that command line must be told of it.
     pub connect_home: Option<String>,
+    /// Puts the token of an agent, by its name, into a file that only the user can read, and gives its path; `None` when
+    /// that failed.
+    pub save_token: SaveToken,
     /// The full path of a server's command, as this core finds it from the server's folder.
     pub locate: Locate,
+    /// The processes of the group that this process leads, itself first, as the system names them now.
+    pub process_group: ProcessGroupOf,
     /// Where agents reach it over HTTP at this moment.
     pub agents_at: Arc<dyn Fn() -> AgentsAt + Send + Sync>,
+    /// The doors of agents, to try them.
+    pub doors: Arc<dyn AgentDoors>,
     /// Browsers that are signed in.
     pub sessions: Arc<dyn BrowserSessions>,
+    /// Checks what lies around the core.
+    pub examiner: Arc<dyn Examiner>,
     /// Where notices go at this moment.
     pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
     /// What lies around the core.
     pub place: CoreSurroundings,
 }
 
+/// Saves a token; see [`LiveCore::save_token`].
+pub type SaveToken = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
+
 /// Finds a program by its name, from a folder: its full path.
 pub type Locate = Arc<dyn Fn(&str, Option<&str>) -> Option<String> + Send + Sync>;
+
+/// Names the processes of the group that a process leads.
+pub type ProcessGroupOf = Arc<dyn Fn(u32) -> Vec<ProcessName> + Send + Sync>;
 
 /// What lies around a core, as far as people are told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

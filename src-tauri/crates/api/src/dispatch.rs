@@ -8,29 +8,44 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::caller::{Ability, Caller};
+use crate::calls::agents::connection_check::ConnectionCheck;
+use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
 use crate::calls::core::doctor::CoreFacts;
+use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
 use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
 use crate::calls::inbox::ReadInbox;
 use crate::calls::inbox::answer::{AnswerGiven, AnswerRequest, UndoAnswer};
+use crate::calls::inbox::answer_many::{AnswerMany, ManyAnswered, UndoMany};
+use crate::calls::inbox::answer_rules::{OneAnswerRule, RememberRequest};
+use crate::calls::inbox::answered::ListAnswered;
+use crate::calls::inbox::lost::{LostResolved, ResolveLost};
 use crate::calls::rules::RuleList;
+use crate::calls::servers::change::ChangeServer;
+use crate::calls::servers::running::{ActOnServer, ReadServerLog, ServerActed};
 use crate::calls::servers::{
     AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ServerTools,
 };
+use crate::calls::tasks::answers::AnswerContents;
 use crate::calls::tasks::cancel::{CancelList, CancelTasks, RevokeTask};
 use crate::calls::tasks::content::{ReadPiece, ShowContent};
 use crate::calls::tasks::history::Unwatch;
 use crate::calls::tasks::page::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
+use crate::calls::tasks::recent_arguments::{OneTool, RecentArgumentsList};
 use crate::calls::tasks::result_hold::ReleaseTask;
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
 use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDataList};
 use crate::calls::{Done, Nothing, OneServer, OneTask};
+use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
+use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
+use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
+use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
 use crate::dto::{
     AddressDto, AuditVerifiedDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto,
-    OneAgent, PieceDto, RawListDto, RecordingDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto, ShowSeries,
-    ShowWaste, StorageDto, TaskDto, TaskListDto, WasteList,
+    InboxRow, OneAgent, PieceDto, RawListDto, RecordingDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto,
+    ShowSeries, ShowWaste, StorageDto, TaskDto, TaskListDto, WasteList,
 };
 use crate::error::{ApiError, Code};
 use crate::feed::frame::FocusInput;
@@ -83,6 +98,12 @@ calls! {
     "servers.tools" acts server_tools: OneServer => ServerTools;
     "servers.remove" acts server_remove: RemoveServer => ServerRemoved;
     "servers.agree" acts server_agree: OneServer => ServerDto;
+    "servers.change" acts server_change: ChangeServer => ServerDto;
+    "servers.log" reads server_log: ReadServerLog => ServerLogDto;
+    "servers.times" reads server_times: OneServer => ServerTimesDto;
+    "servers.running" reads server_running: OneServer => ServerRunning;
+    "servers.restart" acts server_restart: ActOnServer => ServerActed;
+    "servers.end" acts server_end: ActOnServer => ServerActed;
     "demo.address" acts demo_address: Nothing => AddressDto;
     "tasks.start" acts task_start: StartTask => TaskDto;
     "tasks.list" reads task_list: ListTasks => TaskListDto;
@@ -91,9 +112,11 @@ calls! {
     "tasks.show" reads task_show: OneTask => ShownTask;
     "tasks.history" reads task_history: OneTask => HistoryDto;
     "tasks.result" reads task_result: OneTask => TaskResult;
+    "tasks.answers" reads task_answers: OneTask => AnswerContents;
     "tasks.content" reads task_content: ShowContent => ContentDto;
     "tasks.piece" reads task_piece: ReadPiece => PieceDto;
     "tasks.raw" reads task_raw: OneTask => RawListDto;
+    "tasks.recentArguments" reads recent_arguments: OneTool => RecentArgumentsList;
     "tasks.adopt" acts task_adopt: AdoptTask => TaskDto;
     "tasks.answer" acts answer: AnswerRequest => AnswerGiven;
     "tasks.undoAnswer" acts undo_answer: UndoAnswer => TaskDto;
@@ -106,6 +129,8 @@ calls! {
     "tasks.goOn" acts task_go_on: OneTask => TaskDto;
     "agents.add" acts agent_add: AddAgent => AgentAdded;
     "agents.list" reads agent_list: Nothing => AgentList;
+    "agents.newToken" acts agent_new_token: OneAgent => NewAgentToken;
+    "agents.check" acts agent_check: OneAgent => ConnectionCheck;
     "agents.revoke" acts agent_revoke: RevokeAgent => AgentRevoked;
     "rules.list" reads rule_list: Nothing => RuleList;
     "rules.put" acts rule_put: RuleDto => RuleList;
@@ -115,10 +140,23 @@ calls! {
     "budgets.empty" acts budget_empty: OneAgent => BudgetDto;
     "budgets.series" reads budget_series: ShowSeries => SeriesDto;
     "budgets.waste" reads budget_waste: ShowWaste => WasteList;
+    "budgets.chart" reads budget_chart: ShowChart => ChartDto;
+    "budgets.today" reads budget_today: ShowToday => TodayDto;
+    "budgets.prices" reads price_list: Nothing => PriceList;
+    "budgets.setPrice" acts price_set: SetPrice => PriceList;
+    "budgets.removePrice" acts price_remove: RemovePrice => PriceList;
     "budgets.choices" reads budget_choices: Nothing => BudgetChoices;
     "sessions.list" reads session_list: Nothing => SessionList;
     "sessions.revoke" acts session_revoke: RevokeSessions => SessionList;
     "inbox" reads inbox: ReadInbox => InboxDto;
+    "inbox.answer" acts answer_many: AnswerMany => ManyAnswered;
+    "inbox.undoAnswer" acts undo_many: UndoMany => ManyAnswered;
+    "inbox.lost" reads inbox_lost: OneTask => Vec<InboxRow>;
+    "inbox.resolve" acts resolve_lost: ResolveLost => LostResolved;
+    "inbox.answered" reads inbox_answered: ListAnswered => AnsweredList;
+    "answers.rules" reads answer_rules: Nothing => AnswerRuleList;
+    "answers.remember" acts remember_answer: RememberRequest => AnswerRuleList;
+    "answers.end" acts end_answer_rule: OneAnswerRule => AnswerRuleList;
     "desk.list" reads desk_list: ListUserData => UserDataList;
     "desk.put" acts desk_put: PutUserData => Done;
     "settings.change" acts settings_change: ChangeSettings => SettingsDto;
@@ -130,6 +168,7 @@ calls! {
     "feed.focus" acts feed_focus: FocusInput => Done;
     "core.ping" health core_ping: Nothing => Done;
     "doctor" health doctor: Nothing => CoreFacts;
+    "doctor.run" acts doctor_run: Nothing => DoctorReport;
     "limits.show" reads limits_show: Nothing => LimitList;
 }
 

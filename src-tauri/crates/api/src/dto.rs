@@ -15,7 +15,7 @@ pub mod words;
 
 pub use agent::program::{LongResultDto, ProgramChoice, ProgramDto, ProgramFromDto, ShownPartDto};
 pub use agent::program_settings::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
-pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+pub use agent::{AgentDoorDto, AgentFacts, AgentSessionDto, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub(crate) use budget::from_domain::sources;
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ExactnessDto, FamilyDto, LimitDto, ModelDto,
@@ -31,7 +31,7 @@ pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerD
 pub use task::content::{ContentDto, PartDto, PieceDto};
 pub use task::facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
 pub use task::history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
-pub use task::list::{ListGroup, ListQuery, ListView, TaskFlagDto};
+pub use task::list::{ListGroup, ListQuery, ListView, TaskFlagDto, TextReachDto};
 pub use task::related_tasks::{FormDto, HeldDto, HeldWhy, JobDto, ParentDto, RelatedTaskDto, VerdictDto};
 pub use task::row::TaskRow;
 pub use task::{LogLineDto, TaskDto, TaskListDto};

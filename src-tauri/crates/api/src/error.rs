@@ -241,6 +241,20 @@ impl From<EngineError> for ApiError {
             }
             EngineError::Upstream(inner) => inner.into(),
             EngineError::Registry(inner) => inner.into(),
+            EngineError::NoStandingAnswer(_) => {
+                Self::new(Code::Refused, message, "Answer it each time it is asked; nothing was changed.")
+            }
+            EngineError::TooManyStandingAnswers { .. } => Self::new(
+                Code::Refused,
+                message,
+                "End one that is no longer needed: `taskwarden inbox rules` lists them.",
+            ),
+            EngineError::UnknownStandingAnswer => {
+                Self::new(Code::NotFound, message, "`taskwarden inbox rules` lists the rules that answer.")
+            }
+            EngineError::AnswerNotKept => {
+                Self::new(Code::Refused, message, "Remember the answer when the question is asked again.")
+            }
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }
     }

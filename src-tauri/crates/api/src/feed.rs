@@ -46,8 +46,9 @@ impl Api {
                 "Close one of them.",
             )
         })?;
-        let mut following = WindowFeed::new(self.clone(), caller.person.clone(), engine, seat);
-        let first = following.snapshot().await?;
+        // Boxed: what it remembers, and what a snapshot holds while it waits, are large.
+        let mut following = Box::new(WindowFeed::new(self.clone(), caller.person.clone(), engine, seat));
+        let first = Box::pin(following.snapshot()).await?;
         let rest = stream::unfold(Some(following), |held| async move {
             let mut following = held?;
             match following.next().await {

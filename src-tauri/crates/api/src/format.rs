@@ -3,6 +3,7 @@
 //! Pure functions, shared by every door; nothing here reads the registry. JSON times and durations are `dto.rs`.
 
 pub(crate) mod content_parts;
+pub(crate) mod first_line;
 pub(crate) mod pretty_json;
 pub mod program_settings;
 pub mod shell_word;

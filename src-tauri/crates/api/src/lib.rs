@@ -19,8 +19,9 @@ pub mod format;
 mod lookup;
 pub mod suggestion;
 
-pub use api::{Api, CoreSurroundings, LiveCore, Locate};
+pub use api::{Api, CoreSurroundings, LiveCore, Locate, ProcessGroupOf, SaveToken};
 pub use caller::{Ability, Caller};
-pub use calls::core::sessions::{BrowserSession, BrowserSessions};
+pub use calls::agents::connection_check::{AgentDoors, TriedDoor};
+pub use calls::core::sessions::{BrowserSession, BrowserSessions, ENDED_SESSION, SESSION_RECORD};
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};

@@ -137,7 +137,8 @@ impl Api {
         names: &mut Names,
     ) -> Result<TaskRow, ApiError> {
         let beside = self.beside(task, next_poll, names).await?;
-        Ok(TaskRow::of(task, beside, &self.policy))
+        let says = self.last_line(task).await?;
+        Ok(TaskRow { says, ..TaskRow::of(task, beside, &self.policy) })
     }
 
     async fn beside(

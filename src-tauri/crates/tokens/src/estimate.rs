@@ -21,7 +21,8 @@ impl Factors {
     /// The estimate: always rounded up.
     pub(crate) fn tokens(&self, features: &Features) -> u64 {
         let mut sum = 0.0_f64;
-        for (of, [piece, token, byte]) in features.amounts.iter().zip(self.classes) {
+        for (class, of) in features.present() {
+            let Some([piece, token, byte]) = self.classes.get(class).copied() else { continue };
             let [pieces, tokens, bytes] = of.map(|amount| amount as f64);
             sum += pieces * f64::from(piece) + tokens * f64::from(token) + bytes * f64::from(byte);
         }

@@ -11,7 +11,7 @@ use domain::task::payload::Payload;
 use domain::tokens::{Count, Family};
 
 use crate::json::{Members, elements};
-use crate::shown_parts::{VisiblePart, instead, reported, shown, tool};
+use crate::shown_parts::{Beside, VisiblePart, shown, tool};
 use crate::token_sum::{TokenSum, count};
 use crate::{cut, families, trim, words};
 
@@ -33,12 +33,12 @@ const NO_TOOL: &str = "?";
 impl TokenCounter for FamilyCounter {
     fn count_part(&self, family: Family, load: MessagePart<'_>) -> PartCount {
         let mut sum = TokenSum::new(family);
-        shown(load, |part| match part {
+        let Beside { reported, instead } = shown(load, |part| match part {
             VisiblePart::Text(text) => sum.text(&text),
             VisiblePart::Medium(medium) => sum.medium(&medium),
         });
-        let instead = instead(load).map_or(0, |structured| count(family, structured).tokens);
-        PartCount { count: sum.count(), reported: reported(load), instead, media: sum.media() }
+        let instead = instead.map_or(0, |structured| count(family, structured).tokens);
+        PartCount { count: sum.count(), reported, instead, media: sum.media() }
     }
 
     fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {

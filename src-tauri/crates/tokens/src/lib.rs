@@ -13,7 +13,6 @@ mod families;
 mod family_counter;
 mod json;
 mod media;
-mod piece_cache;
 mod piece_classes;
 mod shown_parts;
 mod token_sum;

@@ -71,17 +71,34 @@ const SHORT_WORD: usize = 6;
 pub struct Features {
     /// By class: pieces, tokens of o200k, and bytes.
     pub amounts: [[u64; 3]; CLASSES],
+    /// One bit for each class that the text has.
+    present: u32,
     foreign: u8,
 }
+
+const _: () = assert!(CLASSES <= u32::BITS as usize, "each class has a bit");
 
 impl Features {
     pub(crate) fn add(&mut self, piece: &str, tokens: u64) {
         let class = self.in_context(class(piece, tokens), piece.len());
+        self.present |= 1 << class as u32;
         if let Some([pieces, all, bytes]) = self.amounts.get_mut(class as usize) {
             *pieces += 1;
             *all += tokens;
             *bytes += wide(piece.len());
         }
+    }
+
+    /// The classes that the text has, with their amounts. A short text has a few.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (usize, [u64; 3])> {
+        let mut left = self.present;
+        std::iter::from_fn(move || {
+            let class = usize::try_from(left.trailing_zeros()).ok()?;
+            // Without a bit there is no such class.
+            let amounts = *self.amounts.get(class)?;
+            left &= left.wrapping_sub(1);
+            Some((class, amounts))
+        })
     }
 
     /// The class among what came before.

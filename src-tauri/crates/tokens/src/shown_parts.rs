@@ -29,39 +29,39 @@ const NOT_OF_TASKS: [&str; 4] = ["result", "error", "inputRequests", "_meta"];
 /// Members of a tool that are shown.
 const OF_TOOLS: [&str; 3] = ["name", "description", "inputSchema"];
 
-/// Gives the parts of a load in order.
-pub(crate) fn shown<'a>(load: MessagePart<'a>, mut part: impl FnMut(VisiblePart<'a>)) {
+/// What a message says beside its parts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beside<'a> {
+    /// What its maker says that it counts. More than a token a byte is no count of it.
+    pub(crate) reported: Option<u64>,
+    /// What some hosts show in place of the parts: the structured content of a result that has blocks, and all of an error
+    /// that has data.
+    pub(crate) instead: Option<&'a str>,
+}
+
+/// Gives the parts of a load in order, and returns what is beside them. The message is read once for both.
+pub(crate) fn shown<'a>(load: MessagePart<'a>, mut part: impl FnMut(VisiblePart<'a>)) -> Beside<'a> {
+    let mut beside = Beside::default();
     let known = match load {
         MessagePart::Call(json) => call(json, &mut part),
-        MessagePart::Result(json) => result(json, &mut part),
-        MessagePart::Error(json) => error(json, &mut part),
-        MessagePart::Task(json) => task(json, &mut part),
-        MessagePart::Prompt(json) => prompt(json, &mut part),
-        MessagePart::Resource(json) => resource(json, &mut part),
+        MessagePart::Result(json) => result(json, &mut part, &mut beside),
+        MessagePart::Error(json) => error(json, &mut part, &mut beside),
+        MessagePart::Task(json) => task(json, &mut part, &mut beside),
+        MessagePart::Prompt(json) => prompt(json, &mut part, &mut beside),
+        MessagePart::Resource(json) => resource(json, &mut part, &mut beside),
         MessagePart::Text(_) => None,
     };
     if known.is_none() {
         part(VisiblePart::Text(Cow::Borrowed(whole(load))));
     }
+    beside
 }
 
-/// What the maker of a load says that it counts. More than a token a byte is no count of this load.
-pub(crate) fn reported(load: MessagePart<'_>) -> Option<u64> {
-    let json = match load {
-        MessagePart::Result(json)
-        | MessagePart::Task(json)
-        | MessagePart::Prompt(json)
-        | MessagePart::Resource(json) => json,
-        MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Text(_) => return None,
-    };
-    // Stepping over a long text once more is only worth it where the word stands at all.
-    if !json.contains("\"usage\"") {
-        return None;
-    }
-    let members = Members::of(json)?;
+/// What the maker of a message of so many bytes says that it counts.
+fn reported(members: &Members<'_>, bytes: usize) -> Option<u64> {
     let beside = members.get("usage").and_then(usage);
     let tokens = beside.or_else(|| Members::of(members.get("_meta")?)?.get("usage").and_then(usage))?;
-    (tokens <= wide(json.len())).then_some(tokens)
+    (tokens <= wide(bytes)).then_some(tokens)
 }
 
 fn usage(json: &str) -> Option<u64> {
@@ -91,12 +91,16 @@ fn call<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()>
     Some(())
 }
 
-fn result<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()> {
+fn result<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>), beside: &mut Beside<'a>) -> Option<()> {
     let members = Members::of(json)?;
+    beside.reported = reported(&members, json.len());
     let blocks = match members.get("content") {
         Some(content) => elements(content)?,
         None => Vec::new(),
     };
+    if !blocks.is_empty() {
+        beside.instead = structured(&members);
+    }
     if blocks.is_empty() {
         match structured(&members) {
             Some(structured) => part(VisiblePart::Text(Cow::Borrowed(structured))),
@@ -119,30 +123,6 @@ fn result<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<(
 
 fn structured<'a>(members: &Members<'a>) -> Option<&'a str> {
     members.get("structuredContent").filter(|structured| *structured != "null")
-}
-
-/// What some hosts show in place of the parts of a load: the structured content of a result that has blocks, and all of
-/// an error that has data.
-pub(crate) fn instead(load: MessagePart<'_>) -> Option<&str> {
-    match load {
-        MessagePart::Result(json) => structured_beside(json),
-        MessagePart::Error(json) => Members::of(json)?.get("data").filter(|data| *data != "null").map(|_| json),
-        MessagePart::Call(_)
-        | MessagePart::Task(_)
-        | MessagePart::Prompt(_)
-        | MessagePart::Resource(_)
-        | MessagePart::Text(_) => None,
-    }
-}
-
-fn structured_beside(json: &str) -> Option<&str> {
-    // As for reports; a name may be written with escapes.
-    if !json.contains("structuredContent") && !json.contains("\\u") {
-        return None;
-    }
-    let members = Members::of(json)?;
-    let blocks = elements(members.get("content")?)?;
-    structured(&members).filter(|_| !blocks.is_empty())
 }
 
 /// One content block of a result or a prompt.
@@ -176,20 +156,25 @@ pub(crate) fn contents(json: &str) -> Option<VisiblePart<'_>> {
     }))
 }
 
-fn error<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()> {
-    part(VisiblePart::Text(Members::of(json)?.text("message")?));
+fn error<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>), beside: &mut Beside<'a>) -> Option<()> {
+    let members = Members::of(json)?;
+    beside.instead = members.get("data").filter(|data| *data != "null").map(|_| json);
+    part(VisiblePart::Text(members.text("message")?));
     Some(())
 }
 
-fn task<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()> {
+fn task<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>), beside: &mut Beside<'a>) -> Option<()> {
     let members = Members::of(json)?;
+    beside.reported = reported(&members, json.len());
     let kept = members.0.iter().filter(|(key, _)| !NOT_OF_TASKS.contains(&&**key));
     part(VisiblePart::Text(Cow::Owned(object(kept.map(|(key, value)| (&**key, *value))))));
     Some(())
 }
 
-fn prompt<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()> {
-    for message in elements(Members::of(json)?.get("messages")?)? {
+fn prompt<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>), beside: &mut Beside<'a>) -> Option<()> {
+    let members = Members::of(json)?;
+    beside.reported = reported(&members, json.len());
+    for message in elements(members.get("messages")?)? {
         match Members::of(message).and_then(|message| message.get("content")) {
             Some(content) => match elements(content) {
                 Some(blocks) => blocks.into_iter().for_each(|json| part(block(json))),
@@ -201,8 +186,10 @@ fn prompt<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<(
     Some(())
 }
 
-fn resource<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>)) -> Option<()> {
-    for json in elements(Members::of(json)?.get("contents")?)? {
+fn resource<'a>(json: &'a str, part: &mut impl FnMut(VisiblePart<'a>), beside: &mut Beside<'a>) -> Option<()> {
+    let members = Members::of(json)?;
+    beside.reported = reported(&members, json.len());
+    for json in elements(members.get("contents")?)? {
         part(contents(json).unwrap_or(VisiblePart::Text(Cow::Borrowed(json))));
     }
     Some(())
@@ -233,6 +220,10 @@ mod tests {
             VisiblePart::Medium(medium) => texts.push(format!("{medium:?}")),
         });
         texts
+    }
+
+    fn instead(load: MessagePart<'_>) -> Option<&str> {
+        shown(load, |_| {}).instead
     }
 
     #[test]
@@ -303,11 +294,12 @@ mod tests {
 
     #[test]
     fn reports_are_read_in_order_and_only_where_they_can_be_true() {
-        let of = |json: &str| reported(MessagePart::Result(json));
+        let of = |json: &str| shown(MessagePart::Result(json), |_| {}).reported;
         assert_eq!(of(r#"{"content":[],"usage":{"total_tokens":9,"output_tokens":4}}"#), Some(4));
         assert_eq!(of(r#"{"content":[],"_meta":{"usage":{"completion_tokens":5}}}"#), Some(5));
         assert_eq!(of(r#"{"content":[],"usage":{"output_tokens":1000000}}"#), None, "more tokens than bytes");
         assert_eq!(of(r#"{"content":[],"usage":{"output_tokens":-4}}"#), None);
-        assert_eq!(reported(MessagePart::Text(r#"{"usage":{"output_tokens":1}}"#)), None, "text reports nothing");
+        let text = MessagePart::Text(r#"{"usage":{"output_tokens":1}}"#);
+        assert_eq!(shown(text, |_| {}).reported, None, "text reports nothing");
     }
 }

@@ -7,7 +7,7 @@
 use domain::ports::MessagePart;
 
 use crate::media::Medium;
-use crate::shown_parts::{VisiblePart, instead, shown};
+use crate::shown_parts::{VisiblePart, shown};
 
 /// Structured content that is so many times as long as the texts says more than they do. Judgement: the same in another
 /// layout is less.
@@ -16,7 +16,7 @@ const SAYS_MORE: usize = 2;
 /// The words of a result.
 pub(crate) fn words(result: &str) -> String {
     let mut words = String::new();
-    shown(MessagePart::Result(result), |part| {
+    let beside = shown(MessagePart::Result(result), |part| {
         if !words.is_empty() && !words.ends_with('\n') {
             words.push('\n');
         }
@@ -27,7 +27,7 @@ pub(crate) fn words(result: &str) -> String {
             VisiblePart::Medium(Medium::Bytes(_)) => words.push_str("[bytes that slices do not show]"),
         }
     });
-    if let Some(structured) = instead(MessagePart::Result(result))
+    if let Some(structured) = beside.instead
         && structured.len() > words.len().saturating_mul(SAYS_MORE)
     {
         if !words.is_empty() && !words.ends_with('\n') {

@@ -1,7 +1,11 @@
 //! Agents: add, list, revoke; a token is shown once and never again.
 //!
 //! An agent is a name and a digest of its token; what it may do is decided where it connects (`mcp::gateway`), not here.
-//! Rules for what it starts are `rules.rs`.
+//! A new token is `agents/new_token.rs`, checking the doors `agents/connection_check.rs`, rules for what an agent starts
+//! `rules.rs`.
+
+pub mod connection_check;
+pub mod new_token;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,7 +24,7 @@ use super::budgets::known_program;
 use super::tasks::cancel::CancelOutcomeDto;
 use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
-use crate::dto::{AgentFacts, ReadySettings, TaskFigures, iso};
+use crate::dto::{AgentFacts, AgentSessionDto, ReadySettings, TaskFigures, iso};
 use crate::error::{ApiError, Code};
 use crate::format::program_settings::{self, SettingsInput};
 use crate::lookup::short;
@@ -40,6 +44,11 @@ pub struct AddAgent {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub program: Option<String>,
+    /// Whether the token is also put into a file that only the user can read, where `taskwarden connect` finds it: then
+    /// no command holds it. It is not when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub save: Option<bool>,
 }
 
 /// An agent that was added. Has no `Debug`: it carries the token.
@@ -51,7 +60,9 @@ pub struct AgentAdded {
     pub token: String,
     /// Where it reaches all servers over HTTP; null when no address is open.
     pub url: Option<String>,
-    /// Settings for the agent's program, with the token.
+    /// The file that the token was put into; null when it was not.
+    pub saved: Option<String>,
+    /// Settings for the agent's program, with the token where the program needs it.
     pub settings: ReadySettings,
 }
 
@@ -92,7 +103,7 @@ impl Api {
     /// When the name cannot be one or is taken, no such program is known, there are too many, or it cannot be recorded.
     pub async fn agent_add(&self, caller: &Caller, input: AddAgent) -> Result<AgentAdded, ApiError> {
         let live = self.live()?;
-        let AddAgent { name, task_tools, program } = input;
+        let AddAgent { name, task_tools, program, save } = input;
         check_agent_name(&name).map_err(|bad| {
             ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `claude-code` or `ci.nightly`.")
         })?;
@@ -113,7 +124,7 @@ impl Api {
                 "Revoke one with `taskwarden agents revoke`.",
             ));
         }
-        let token = new_token(live, self.policy.gateway.token_bytes);
+        let token = random_token(live, self.policy.gateway.token_bytes);
         let now = self.now();
         let agent = Agent {
             id: AgentId::from_random((live.draw)()),
@@ -121,6 +132,7 @@ impl Api {
             created: now,
             revoked: None,
             token: TokenDigest::of(&token),
+            token_made: now,
             seen: None,
             client: None,
             learned_timeout: None,
@@ -137,6 +149,8 @@ impl Api {
         };
         self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
         live.engine.agents_changed().await?;
+        // What cannot be saved stands in the settings instead, as without the wish.
+        let saved = if save == Some(true) { (live.save_token)(&agent.name, &token) } else { None };
         let url = (live.agents_at)().url;
         let settings = program_settings::settings(SettingsInput {
             agent: &agent.name,
@@ -144,9 +158,9 @@ impl Api {
             connect: &live.connect,
             home: live.connect_home.as_deref(),
             url: url.as_deref(),
-            saved: None,
+            saved: saved.as_deref(),
         });
-        Ok(AgentAdded { agent: self.agent_facts(&agent, &[]), token, url, settings })
+        Ok(AgentAdded { agent: self.agent_facts(&agent, &[]), token, url, saved, settings })
     }
 
     /// All agents.
@@ -222,8 +236,16 @@ impl Api {
             task_tools: agent.task_tools,
             learned_timeout_ms: self.current_timeout(agent.learned_timeout),
             connected: false,
+            connected_since: None,
+            sessions: Vec::new(),
+            token_made_at: iso(agent.token_made),
         };
         self.with_presence(agent.id, facts)
+    }
+
+    fn sessions_of(&self, id: AgentId) -> Vec<AgentSessionDto> {
+        let open = self.engine().map(|engine| engine.agent_sessions(id)).unwrap_or_default();
+        open.into_iter().take(self.policy.asking.agent_sessions_shown).map(AgentSessionDto::from).collect()
     }
 
     /// A learned timeout that still counts, in milliseconds.
@@ -235,15 +257,18 @@ impl Api {
     /// The facts with what is only in memory.
     pub(crate) fn with_presence(&self, id: AgentId, facts: AgentFacts) -> AgentFacts {
         let Some(now) = self.engine().and_then(|engine| engine.presence(id)) else {
-            return AgentFacts { connected: false, ..facts };
+            return AgentFacts { connected: false, connected_since: None, sessions: Vec::new(), ..facts };
         };
+        let connected = now.connected && facts.revoked_at.is_none();
         AgentFacts {
             // Both are written alike, so that the later one is the greater text.
             seen_at: now.seen.map(iso).max(facts.seen_at),
             client: now.client.or(facts.client),
             calls: now.calls.max(facts.calls),
             learned_timeout_ms: self.current_timeout(now.learned_timeout),
-            connected: now.connected && facts.revoked_at.is_none(),
+            connected,
+            connected_since: now.connected_since.filter(|_| connected).map(iso),
+            sessions: if connected { self.sessions_of(id) } else { Vec::new() },
             ..facts
         }
     }
@@ -257,7 +282,7 @@ pub(crate) fn best<'a>(agents: &'a [Agent], text: &str) -> Option<&'a Agent> {
 }
 
 /// A new token: `twa_` and random bytes in base64url.
-fn new_token(live: &LiveCore, bytes: usize) -> String {
+fn random_token(live: &LiveCore, bytes: usize) -> String {
     let mut random = Vec::with_capacity(bytes.saturating_add(16));
     while random.len() < bytes {
         random.extend((live.draw)().to_le_bytes());

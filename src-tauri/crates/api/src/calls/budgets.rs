@@ -1,10 +1,13 @@
 //! Budgets: what is in an agent's window, how its tokens are counted, and when it was emptied.
 //!
 //! Only a person may change how an agent is counted or say that its window is empty. Figures over time are
-//! `budgets/series.rs`.
+//! `budgets/series.rs` and `budgets/chart.rs`, those of the day and their cost `budgets/today.rs`.
 
 pub(crate) mod agent_budgets;
+pub mod chart;
+pub mod prices;
 pub mod series;
+pub mod today;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -146,7 +149,7 @@ impl Api {
         }
     }
 
-    async fn agent_with_access(&self, text: &str) -> Result<Agent, ApiError> {
+    pub(crate) async fn agent_with_access(&self, text: &str) -> Result<Agent, ApiError> {
         let agent = self.find_agent(text).await?;
         match agent.revoked {
             None => Ok(agent),

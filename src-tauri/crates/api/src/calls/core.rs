@@ -3,6 +3,7 @@
 //! Nothing here is about one task, agent or server.
 
 pub mod doctor;
+pub mod findings;
 pub mod limits;
 pub mod ping;
 pub mod sessions;

@@ -1,9 +1,12 @@
 //! The inbox: everything that waits for a person, oldest first.
 //!
-//! Lists questions with their forms, and decisions about tasks that ask nothing. Tasks in trouble are shown in the window
-//! only (`feed/inbox.rs`).
+//! Lists questions with their forms, decisions about tasks that ask nothing, and tasks in trouble, one item for each cause.
 
 pub mod answer;
+pub mod answer_many;
+pub mod answer_rules;
+pub mod answered;
+pub mod lost;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,7 +39,7 @@ pub struct ReadInbox {
 }
 
 impl Api {
-    /// A page of the open questions, and all decisions that wait.
+    /// A page of the open questions, all decisions that wait, and all tasks in trouble.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -74,7 +77,8 @@ impl Api {
                 row.more_questions = more;
             }
         }
-        Ok(InboxDto { items, total: page.total, offset, decisions: self.decisions(&mut names).await? })
+        let decisions = self.decisions(&mut names).await?;
+        Ok(InboxDto { items, total: page.total, offset, decisions, trouble: self.trouble(&mut names).await? })
     }
 
     /// Held results, and tasks past a limit that asks.

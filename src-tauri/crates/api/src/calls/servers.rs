@@ -1,7 +1,11 @@
 //! Servers: add, list, show, their tools, remove.
 //!
 //! Nothing is contacted before a person saw the address and agreed, and what was agreed to is recorded with it. Showing the
-//! address and asking is the door's part (the command line, the window).
+//! address and asking is the door's part (the command line, the window). What a person does to a server that is there is in
+//! `change.rs` and `running.rs`.
+
+pub mod change;
+pub mod running;
 
 use std::collections::BTreeMap;
 

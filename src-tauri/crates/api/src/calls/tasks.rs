@@ -3,11 +3,14 @@
 //! Starting returns as soon as the handle is durable. Cancelling is `tasks/cancel.rs`, the window's list `tasks/page.rs`,
 //! answering `inbox/answer.rs`, following `feed/task_feed.rs`.
 
+pub mod answers;
 pub mod cancel;
 pub mod content;
 pub mod history;
+pub(crate) mod last_line;
 pub(crate) mod list_query;
 pub mod page;
+pub mod recent_arguments;
 pub(crate) mod related_tasks;
 pub mod result_hold;
 pub(crate) mod wait_until;
@@ -175,7 +178,8 @@ impl Api {
         let mut names = self.names().await?;
         let mut tasks = Vec::with_capacity(page.rows.len());
         for (task, next_poll) in &page.rows {
-            tasks.push(self.show(task, *next_poll, &mut names).await?);
+            let says = self.last_line(task).await?;
+            tasks.push(TaskDto { says, ..self.show(task, *next_poll, &mut names).await? });
         }
         Ok(TaskListDto { tasks, next: page.next.map(|next| format!("{}.{}", next.created.as_millis(), next.id)) })
     }

@@ -21,6 +21,8 @@ use crate::error::{ApiError, Code};
 use crate::lookup::short;
 use crate::suggestion::did_you_mean;
 
+/// More columns than the task list can have. Judgement.
+const COLUMNS_MAX: usize = 64;
 /// The key of the settings.
 const SETTINGS: &str = "settings";
 
@@ -76,11 +78,15 @@ pub struct PutUserData {
 #[serde(transparent)]
 pub struct ChangeSettings(#[ts(type = "Partial<SettingsDto>")] pub Map<String, Value>);
 
-/// When a snooze ends.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Snooze {
-    until: String,
+/// When a snooze ends: at a time, when its item changes, or at whichever comes first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Snooze {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<String>,
+    /// When the item had last changed as it was hidden: another time wakes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<String>,
 }
 
 impl Api {
@@ -119,8 +125,17 @@ impl Api {
             (UserDataKind::View, value) => Some(value),
             (UserDataKind::Snooze, value) => {
                 let snooze: Snooze = serde_json::from_value(value).map_err(|why| ApiError::bad_input(&why))?;
-                moment(&snooze.until)?;
-                Some(serde_json::json!({ "until": snooze.until }))
+                for time in [&snooze.until, &snooze.changed_at].into_iter().flatten() {
+                    moment(time)?;
+                }
+                if snooze.until.is_none() && snooze.changed_at.is_none() {
+                    return Err(ApiError::new(
+                        Code::Usage,
+                        "a snooze must have an end",
+                        "Give `until` with a time, or `changedAt` with the time at which the item last changed.",
+                    ));
+                }
+                Some(serde_json::to_value(snooze).map_err(|why| ApiError::unwritable(&why))?)
             }
             (UserDataKind::Draft, value) => Some(self.without_secrets(&key, value).await?),
         };
@@ -165,6 +180,13 @@ impl Api {
         for time in [&wished.quiet_from, &wished.quiet_to].into_iter().flatten() {
             check_time_of_day(time)?;
         }
+        if wished.hidden_task_columns.len() > COLUMNS_MAX {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("{} columns are hidden; there are fewer", wished.hidden_task_columns.len()),
+                "Nothing was changed; name each column of the task list once.",
+            ));
+        }
         if let Some(until) = &wished.paused_until {
             moment(until)?;
         }
@@ -189,10 +211,10 @@ impl Api {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn snoozes(&self) -> Result<HashMap<String, String>, ApiError> {
+    pub(crate) async fn snoozes(&self) -> Result<HashMap<String, Snooze>, ApiError> {
         let kept = self.registry.desk_list(UserDataKind::Snooze.as_str()).await?;
-        let until = |text: &str| serde_json::from_str::<Snooze>(text).ok().map(|snooze| snooze.until);
-        Ok(kept.iter().filter_map(|item| Some((item.key.clone(), until(&item.value)?))).collect())
+        let read = |text: &str| serde_json::from_str::<Snooze>(text).ok();
+        Ok(kept.iter().filter_map(|item| Some((item.key.clone(), read(&item.value)?))).collect())
     }
 
     pub(crate) async fn desk_items(&self, kind: UserDataKind) -> Result<Vec<UserDataDto>, ApiError> {

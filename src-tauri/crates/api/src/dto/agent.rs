@@ -6,10 +6,12 @@
 pub mod program;
 pub mod program_settings;
 
+use engine::{AgentDoor, AgentSession};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{LimitDto, TaskFigures};
+use super::words::words;
+use super::{LimitDto, TaskFigures, iso};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -42,6 +44,57 @@ pub struct AgentFacts {
     pub learned_timeout_ms: Option<u64>,
     /// Whether a stream of it is open, or it was heard of within the last minute.
     pub connected: bool,
+    /// Since when it is connected without a break; null when it is not.
+    #[serde(default)]
+    pub connected_since: Option<String>,
+    /// Its open sessions, the oldest first; at most a page.
+    #[serde(default)]
+    pub sessions: Vec<AgentSessionDto>,
+    /// When its token was made.
+    #[serde(default)]
+    pub token_made_at: String,
+}
+
+words! {
+    /// How an agent's program reaches the core.
+    AgentDoorDto {
+        /// It starts `taskwarden connect`.
+        Command = "command",
+        Http = "http",
+    }
+}
+
+impl From<AgentDoor> for AgentDoorDto {
+    fn from(door: AgentDoor) -> Self {
+        match door {
+            AgentDoor::Command => Self::Command,
+            AgentDoor::Http => Self::Http,
+        }
+    }
+}
+
+/// One open session of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSessionDto {
+    #[ts(inline)]
+    pub door: AgentDoorDto,
+    /// What its program says it is; null where it said nothing.
+    pub program: Option<String>,
+    pub since: String,
+    /// When its last request came; null when that is not known.
+    pub last_at: Option<String>,
+}
+
+impl From<AgentSession> for AgentSessionDto {
+    fn from(session: AgentSession) -> Self {
+        Self {
+            door: session.door.into(),
+            program: session.program,
+            since: iso(session.opened),
+            last_at: session.last_request.map(iso),
+        }
+    }
 }
 
 /// Where agents reach this core over HTTP.

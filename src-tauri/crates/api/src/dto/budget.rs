@@ -5,6 +5,8 @@
 //! converted in `from_domain.rs`.
 
 pub(crate) mod from_domain;
+pub mod price;
+pub mod spend;
 
 use domain::task::status::Phase;
 use domain::tokens::Family;
@@ -163,6 +165,8 @@ pub struct BudgetDto {
     pub window_from: Option<SizeFromDto>,
     /// The model that a person set.
     pub model: Option<String>,
+    /// Its maker and full name, such as `Anthropic Claude Opus 4.7`; null where no model is set.
+    pub model_label: Option<String>,
     /// The window that something last came into; null before anything was seen.
     pub now: Option<WindowDto>,
     /// Windows of conversations beside it.
@@ -419,6 +423,8 @@ pub struct OverLimitDto {
 #[serde(rename_all = "camelCase")]
 pub struct ModelDto {
     pub name: String,
+    /// Its maker and full name.
+    pub label: String,
     /// Its family's word.
     #[ts(type = "string")]
     pub family: Word<Family>,

@@ -3,6 +3,8 @@
 //! Only names of secrets are known here, never their values. What was negotiated is the last known; `health` is current, and
 //! `unknown` when no core runs.
 
+pub mod observed;
+
 use std::collections::BTreeMap;
 
 use domain::ports::{CancelFacts, ToolFacts};

@@ -157,6 +157,10 @@ pub struct TaskDto {
     pub job: Option<JobDto>,
     /// Who started or adopted it, when a person did; said of a single task, null in lists.
     pub started_by: Option<String>,
+    /// In lists: its question, its error or the first line of its result.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional, as = "Option<String>")]
+    pub says: Option<String>,
 }
 
 /// A line of the status log.
@@ -240,7 +244,7 @@ impl TaskDto {
             elapsed_ms: elapsed_ms(task, over, now),
             contact: facts::contact(&task.contact, seen),
             error: facts::error(&task.view),
-            result: facts::outcome(&task.view).and_then(facts::result),
+            result: task.view.outcome().and_then(facts::result),
             audience: who_is_asked(task.audience),
             people_at: people_at(task.audience).map(iso),
             given_at: task.given.map(iso),
@@ -251,6 +255,7 @@ impl TaskDto {
             children: Vec::new(),
             job: None,
             started_by: None,
+            says: None,
         }
     }
 }

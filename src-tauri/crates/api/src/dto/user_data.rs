@@ -81,6 +81,10 @@ pub struct SettingsDto {
     pub close_to_tray: bool,
     /// After the window quits, an agent's bridge starts a core without a window; null until a person was asked once.
     pub keep_serving_agents: Option<bool>,
+    /// Columns of the task list that are not shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub hidden_task_columns: Vec<String>,
 }
 
 impl Default for SettingsDto {
@@ -98,6 +102,7 @@ impl Default for SettingsDto {
             autostart: false,
             close_to_tray: true,
             keep_serving_agents: None,
+            hidden_task_columns: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The inbox as one feed has sent it: rows by id, and the difference to the current state.
 //!
 //! Holds only what was sent; the feed passes in the current rows of a task or server. An answered question stays for a few
-//! seconds, struck out, and then goes. Does no I/O and reads no clock.
+//! seconds, struck out, and then goes; what was lost together is sent as one row. Does no I/O and reads no clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -11,6 +11,8 @@ use domain::policy::Policy;
 use domain::time::Timestamp;
 use tokio::time::Instant;
 
+use crate::calls::user_data::Snooze;
+use crate::dto::inbox::loss;
 use crate::dto::{InboxFigures, InboxRow, moment};
 
 /// What to tell.
@@ -25,10 +27,17 @@ pub(crate) struct FeedInbox {
     rows: BTreeMap<String, InboxRow>,
     /// Ids of rows by what they are about: a handle, or the name of a server.
     about: HashMap<String, BTreeSet<String>>,
-    snoozes: HashMap<String, String>,
+    /// Rows of tasks that were lost, by id: they are told as one for each cause.
+    lost: BTreeMap<String, InboxRow>,
+    /// Ids of the rows that they are told as.
+    told_lost: BTreeSet<String>,
+    /// The lost ones changed since they were told.
+    stale_lost: bool,
+    snoozes: HashMap<String, Snooze>,
     /// When answered rows go.
     struck: BTreeMap<String, Instant>,
     difference: InboxDifference,
+    policy: Policy,
     most: usize,
     shown: Duration,
 }
@@ -38,9 +47,13 @@ impl FeedInbox {
         Self {
             rows: BTreeMap::new(),
             about: HashMap::new(),
+            lost: BTreeMap::new(),
+            told_lost: BTreeSet::new(),
+            stale_lost: false,
             snoozes: HashMap::new(),
             struck: BTreeMap::new(),
             difference: InboxDifference::default(),
+            policy: policy.clone(),
             most: usize::try_from(policy.inbox_rows_max).unwrap_or(usize::MAX),
             shown: policy.asking.answered_shown,
         }
@@ -48,6 +61,7 @@ impl FeedInbox {
 
     /// All rows, by cost of delay. What was to be told is told by it.
     pub(crate) fn all(&mut self) -> Vec<InboxRow> {
+        self.tell_lost();
         self.difference = InboxDifference::default();
         let mut rows: Vec<_> = self.rows.values().cloned().collect();
         rows.sort_by(InboxRow::before);
@@ -56,6 +70,7 @@ impl FeedInbox {
 
     /// What changed since it was asked last.
     pub(crate) fn take(&mut self) -> InboxDifference {
+        self.tell_lost();
         std::mem::take(&mut self.difference)
     }
 
@@ -82,16 +97,25 @@ impl FeedInbox {
         let mut kept = BTreeSet::new();
         for mut row in now {
             self.struck.remove(&row.id);
-            row.snoozed_until = self.snoozes.get(&row.id).cloned();
-            if !before.contains(&row.id) && self.rows.len() >= self.most {
+            if !before.contains(&row.id) && self.rows.len().max(self.lost.len()) >= self.most {
                 continue;
             }
             kept.insert(row.id.clone());
+            if row.loss.is_some() {
+                self.stale_lost = true;
+                self.lost.insert(row.id.clone(), row);
+                continue;
+            }
+            self.put_to_sleep(&mut row);
             self.tell(row);
         }
         for id in before.into_iter().filter(|id| !kept.contains(id)).collect::<Vec<_>>() {
             if self.struck.contains_key(&id) {
                 kept.insert(id);
+                continue;
+            }
+            if self.lost.remove(&id).is_some() {
+                self.stale_lost = true;
                 continue;
             }
             match (answered(&id), self.rows.get(&id).cloned()) {
@@ -109,19 +133,41 @@ impl FeedInbox {
     }
 
     /// Until when rows are asleep, by id.
-    pub(crate) fn snooze(&mut self, until: HashMap<String, String>) {
+    pub(crate) fn snooze(&mut self, until: HashMap<String, Snooze>) {
         self.snoozes = until;
-        let changed: Vec<InboxRow> = self
-            .rows
-            .values()
-            .filter(|row| row.snoozed_until.as_ref() != self.snoozes.get(&row.id))
-            .map(|row| InboxRow { snoozed_until: self.snoozes.get(&row.id).cloned(), ..row.clone() })
-            .collect();
-        changed.into_iter().for_each(|row| self.tell(row));
+        for mut row in self.rows.values().cloned().collect::<Vec<_>>() {
+            self.put_to_sleep(&mut row);
+            self.tell(row);
+        }
+    }
+
+    fn put_to_sleep(&self, row: &mut InboxRow) {
+        let is_same = |snooze: &&Snooze| snooze.changed_at.as_ref().is_none_or(|at| *at == row.changed_at);
+        let snooze = self.snoozes.get(&row.id).filter(is_same);
+        let (until, until_change) =
+            (snooze.and_then(|snooze| snooze.until.clone()), snooze.is_some_and(|snooze| snooze.until.is_none()));
+        (row.snoozed_until, row.snoozed_until_change) = (until, until_change);
+    }
+
+    /// Tells what was lost, one row for each cause, where that changed.
+    fn tell_lost(&mut self) {
+        if !std::mem::take(&mut self.stale_lost) {
+            return;
+        }
+        let items = loss::items(self.lost.values(), &self.policy);
+        let now: BTreeSet<String> = items.iter().map(|row| row.id.clone()).collect();
+        for gone in std::mem::replace(&mut self.told_lost, now.clone()).difference(&now) {
+            self.forget(gone.clone());
+        }
+        for mut row in items {
+            self.put_to_sleep(&mut row);
+            self.tell(row);
+        }
     }
 
     /// How much lies in it at this moment.
-    pub(crate) fn figures(&self, now: Timestamp) -> InboxFigures {
+    pub(crate) fn figures(&mut self, now: Timestamp) -> InboxFigures {
+        self.tell_lost();
         let mut figures = InboxFigures::default();
         for row in self.rows.values().filter(|row| row.answered_by.is_none()) {
             let place = if row.is_asleep(now) { &mut figures.hidden } else { &mut figures.items };
@@ -212,17 +258,60 @@ mod tests {
     fn items_are_counted_once_hidden_ones_apart_until_their_time_and_answered_ones_not_at_all() {
         let mut inbox = FeedInbox::new(&Policy::default());
         let soon = NOW.plus(Duration::from_secs(600));
-        inbox.snooze(HashMap::from([("t/b".to_owned(), soon.to_string())]));
+        let snooze = Snooze { until: Some(soon.to_string()), changed_at: None };
+        inbox.snooze(HashMap::from([("t/b".to_owned(), snooze)]));
         inbox.put("t", vec![row("t/a", 0), row("t/b", 0), row("t/c", 7)], |_| None, Instant::now());
-        let figures = |inbox: &FeedInbox, now| {
+        let figures = |inbox: &mut FeedInbox, now| {
             let InboxFigures { items, hidden, more_questions } = inbox.figures(now);
             (items, hidden, more_questions)
         };
-        assert_eq!(figures(&inbox, NOW), (2, 1, 7), "two questions of one task are two items");
+        assert_eq!(figures(&mut inbox, NOW), (2, 1, 7), "two questions of one task are two items");
         assert_eq!(inbox.next_wake(NOW), Some(soon), "and the feed wakes when the hidden one comes back");
-        assert_eq!(figures(&inbox, soon), (3, 0, 7));
+        assert_eq!(figures(&mut inbox, soon), (3, 0, 7));
         assert_eq!(inbox.next_wake(soon), None);
         inbox.put("t", vec![row("t/a", 0), row("t/b", 0)], |_| Some("ada".to_owned()), Instant::now());
-        assert_eq!(figures(&inbox, NOW), (1, 1, 0), "the answered one stays on screen and is counted no more");
+        assert_eq!(figures(&mut inbox, NOW), (1, 1, 0), "the answered one stays on screen and is counted no more");
+    }
+
+    #[test]
+    fn a_row_that_sleeps_until_it_changes_wakes_when_it_does() {
+        let mut inbox = FeedInbox::new(&Policy::default());
+        let asleep = Snooze { until: None, changed_at: Some(NOW.to_string()) };
+        inbox.snooze(HashMap::from([("t/a".to_owned(), asleep)]));
+        inbox.put("t", vec![row("t/a", 0)], |_| None, Instant::now());
+        let long_after = NOW.plus(Duration::from_secs(86_400 * 30));
+        assert_eq!(
+            (inbox.figures(long_after).items, inbox.figures(long_after).hidden),
+            (0, 1),
+            "time does not wake it"
+        );
+        let changed = InboxRow { changed_at: NOW.plus(Duration::from_secs(1)).to_string(), ..row("t/a", 0) };
+        inbox.put("t", vec![changed], |_| None, Instant::now());
+        assert_eq!((inbox.figures(NOW).items, inbox.figures(NOW).hidden), (1, 0), "its change does");
+        let (soon, at) = (NOW.plus(Duration::from_secs(60)), Some(NOW.to_string()));
+        let both = Snooze { until: Some(soon.to_string()), changed_at: at };
+        inbox.snooze(HashMap::from([("t/b".to_owned(), both)]));
+        inbox.put("t", vec![row("t/b", 0)], |_| None, Instant::now());
+        assert_eq!((inbox.figures(NOW).hidden, inbox.figures(soon).hidden), (1, 0), "or its time, where it has both");
+    }
+
+    #[test]
+    fn calls_that_were_lost_together_come_and_go_as_one_item() {
+        let mut inbox = FeedInbox::new(&Policy::default());
+        let lost = |task: &str| loss::testing::lost(task, NOW);
+        for task in ["a", "b", "c"] {
+            inbox.put(task, vec![lost(task)], |_| None, Instant::now());
+        }
+        let rows = inbox.all();
+        assert_eq!(rows.iter().map(|row| row.call_count).collect::<Vec<_>>(), [3]);
+        assert_eq!(inbox.figures(NOW).items, 1, "the figure counts the cause once");
+        for task in ["a", "b"] {
+            inbox.put(task, Vec::new(), |_| None, Instant::now());
+        }
+        let told = inbox.take();
+        assert!(told.gone.contains(&rows[0].id), "the item of three is gone");
+        assert_eq!(told.rows.into_keys().collect::<Vec<_>>(), ["c/unconfirmed"], "what is left stands for itself");
+        inbox.put("c", Vec::new(), |_| None, Instant::now());
+        assert_eq!(inbox.figures(NOW).items, 0);
     }
 }

@@ -99,6 +99,11 @@ impl Bridge {
 
     /// The document that most programs take.
     fn servers(&self, kind: Option<&str>) -> String {
+        servers(self.command(kind).into())
+    }
+
+    /// The program with its arguments and environment.
+    fn command(&self, kind: Option<&str>) -> Map<String, Value> {
         let mut command = Map::new();
         if let Some(kind) = kind {
             command.insert("type".into(), json!(kind));
@@ -108,7 +113,7 @@ impl Bridge {
         if !self.env.is_empty() {
             command.insert("env".into(), self.env().into());
         }
-        servers(command.into())
+        command
     }
 }
 

@@ -67,6 +67,20 @@ async fn a_token_is_shown_once_and_only_its_digest_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_token_that_is_saved_stands_in_no_command() {
+    let world = World::new().await;
+    let added = world.call("agents.add", json!({"name": "claude", "save": true})).await;
+    assert_eq!(added["saved"], "/home/ada/tasks/agents/claude.token", "people are told where it is");
+    let programs = added["settings"]["programs"].as_array().expect("programs");
+    let texts = programs.iter().flat_map(|one| one["texts"].as_array().into_iter().flatten());
+    let commands: Vec<&Value> = texts.filter(|text| text["transport"] == "stdio").collect();
+    assert!(commands.len() >= 6, "every program has a command: {programs:?}");
+    assert!(commands.iter().all(|text| !text.to_string().contains("twa_")), "{commands:?}");
+    let plain = world.call("agents.add", json!({"name": "plain"})).await;
+    assert_eq!(plain["saved"], Value::Null, "nothing is written that was not asked for");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_name_is_one_agents_until_its_access_is_taken_away() {
     let world = World::new().await;
     agent(&world, "claude").await;
@@ -105,6 +119,9 @@ async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
     for (name, input) in [
         ("agents.add", json!({"name": "mine"})),
         ("agents.revoke", json!({"agent": "claude"})),
+        ("agents.newToken", json!({"agent": "claude"})),
+        ("agents.check", json!({"agent": "claude"})),
+        ("tasks.recentArguments", json!({"server": "ci", "tool": "build"})),
         ("rules.put", json!({"scope": {"kind": "server", "server": "ci"}, "asked": "agent"})),
         ("tasks.hold", json!({"id": "hdl_aaaa"})),
         ("tasks.release", json!({"id": "hdl_aaaa", "deliver": true})),

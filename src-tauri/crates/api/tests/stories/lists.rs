@@ -73,3 +73,58 @@ async fn a_filter_stops_all_open_tasks_it_finds_and_no_others() {
     world.until(&all[4], "cancelled").await;
     assert_eq!(world.call("tasks.show", json!({"id": all[6]})).await["phase"], "done", "what is over stays");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_found_by_what_it_says_and_shows_the_first_line_of_its_result() {
+    let world = World::new().await;
+    let result = r#"{"content":[{"type":"text","text":"\nQuarterly report of the Caf\u00e9\n14 pages"}]}"#;
+    world.server.reply_task("render", "t1", vec![PollReply::Completed(result.into())]);
+    let done = world.start("render").await;
+    world.until(&done, "done").await;
+    world.server.reply_task("build", "t2", vec![PollReply::says("compiling the kernel")]);
+    let works = world.start("build").await;
+    world.until(&works, "running").await;
+    let find = async |text: &str| {
+        let page = json!({"query": {"text": text}, "group": null, "offset": 0, "limit": 100});
+        world.call("tasks.page", page).await
+    };
+    // The index is built in the background, from the first list on.
+    let mut found = find("café").await;
+    for _ in 0..100 {
+        if found["view"]["text"]["reading"] == false {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        found = find("café").await;
+    }
+    assert_eq!(found["view"]["text"], json!({"backTo": null, "reading": false, "more": false}), "all is searched");
+    assert_eq!(ids(&found), std::slice::from_ref(&done), "by its result, in any case");
+    assert_eq!(found["rows"][0]["says"], "Quarterly report of the Café", "its first line with words");
+    // What changes enters the index a moment later.
+    let mut said = find("the KERNEL").await;
+    for _ in 0..100 {
+        if !ids(&said).is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        said = find("the KERNEL").await;
+    }
+    assert_eq!(ids(&said), [works], "by what its server says now");
+    assert_eq!(ids(&find("nobody said this").await).len(), 0);
+    let listed = world.call("tasks.list", json!({})).await;
+    assert_eq!(listed["tasks"][1]["says"], "Quarterly report of the Café", "the command line shows the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_sorted_by_a_column_and_turned_round() {
+    let world = World::new().await;
+    let all = seven(&world).await;
+    let sorted = async |sort: &str, reversed: bool, offset: u64| {
+        let query = json!({"groupBy": "none", "sort": sort, "reversed": reversed});
+        ids(&world.call("tasks.page", json!({"query": query, "group": null, "offset": offset, "limit": 4})).await)
+    };
+    assert_eq!(sorted("task", false, 0).await, all[..4], "build before index, the newest first");
+    assert_eq!(sorted("task", false, 4).await, all[4..], "and on behind the first page");
+    assert_eq!(sorted("task", true, 0).await, [&all[5..], &all[..2]].concat(), "turned round");
+    assert_eq!(sorted("agent", true, 0).await, all[..4], "nobody's tasks are equal");
+}

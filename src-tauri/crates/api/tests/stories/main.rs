@@ -2,12 +2,15 @@
 
 #![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may fall over")]
 
+mod agent_access;
 mod agents;
 mod agents_page;
 mod bindings;
+mod budget_days;
 mod budgets;
 mod contents;
 mod desk;
+mod doctor;
 mod feed;
 mod limits;
 mod lists;

@@ -127,3 +127,93 @@ async fn people_are_told_how_many_questions_of_a_server_were_refused_and_since_w
     assert_eq!(shown["refusedQuestions"]["count"], 12, "{shown}");
     assert!(shown["refusedQuestions"]["since"].is_string(), "{shown}");
 }
+
+fn local(name: &str, arguments: &[&str]) -> Value {
+    json!({"kind": "stdio", "command": format!("/opt/{name}"), "args": arguments, "secretEnv": ["TOKEN"]})
+}
+
+async fn with_local(world: &World) {
+    let add = json!({"name": "files", "address": local("files", &["x"]), "secrets": {"TOKEN": "hush"}, "agreed": true});
+    let added = world.call("servers.add", add).await;
+    assert_eq!(added["server"]["health"]["kind"], "up", "{added:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_a_person_ended_stays_ended_until_the_next_call() {
+    let world = World::new().await;
+    with_local(&world).await;
+    let acted = world.call("servers.end", json!({"name": "files"})).await;
+    assert_eq!(acted["openTasks"], 0, "{acted}");
+    // Longer than any back-off.
+    tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
+    let shown = world.call("servers.show", json!({"name": "files"})).await;
+    assert_eq!(shown["health"]["why"], "a person ended its process", "{shown:#}");
+    assert_eq!(shown["health"]["retryAt"], Value::Null, "nothing starts it by itself");
+    world.call("servers.tools", json!({"name": "files"})).await;
+    let shown = world.call("servers.show", json!({"name": "files"})).await;
+    assert_eq!(shown["health"]["kind"], "up", "what needs it starts it: {shown:#}");
+    let log = world.call("servers.log", json!({"name": "files"})).await;
+    assert_eq!(log["lines"][0]["event"], json!({"kind": "asked", "by": "ada", "act": "end"}), "{log:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_ended_or_restarted_only_with_what_was_told() {
+    let world = World::new().await;
+    let elsewhere = world.try_call("servers.end", json!({"name": "ci"})).await.expect_err("it runs elsewhere");
+    assert_eq!(elsewhere.code, Code::Refused);
+    // The scripted server has one connection at a time.
+    world.call("servers.remove", json!({"name": "ci"})).await;
+    with_local(&world).await;
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
+    let started = world.call("tasks.start", json!({"server": "files", "tool": "build", "arguments": {}})).await;
+    let id = started["id"].as_str().expect("a handle").to_owned();
+    world.until(&id, "running").await;
+    let running = world.call("servers.running", json!({"name": "files"})).await;
+    assert_eq!((&running["openTasks"], &running["agents"][0]["agent"]), (&json!(1), &Value::Null), "{running:#}");
+    for call in ["servers.end", "servers.restart"] {
+        let refused = world.try_call(call, json!({"name": "files"})).await.expect_err("one more is open than was told");
+        assert!(refused.message.contains("1 open task"), "{}", refused.message);
+    }
+    let acted = world.call("servers.end", json!({"name": "files", "toldOpenTasks": 1})).await;
+    assert_eq!(acted["openTasks"], 1, "{acted}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_server_keeps_its_tasks_and_the_secrets_that_nobody_typed_anew() {
+    let world = World::new().await;
+    with_local(&world).await;
+    let change = |agreed| json!({"name": "files", "address": local("files", &["y"]), "agreed": agreed});
+    let refused = world.try_call("servers.change", change(false)).await.expect_err("nobody agreed");
+    assert_eq!(refused.code, Code::Refused);
+    let before = world.call("servers.show", json!({"name": "files"})).await;
+    assert_eq!(before["address"]["args"], json!(["x"]), "and nothing was changed");
+    let changed = world.call("servers.change", change(true)).await;
+    assert_eq!((&changed["id"], &changed["address"]["args"]), (&before["id"], &json!(["y"])), "{changed:#}");
+    assert_eq!((&changed["agreed"], &changed["health"]["kind"]), (&json!(true), &json!("up")), "{changed:#}");
+    let id: ServerId = before["id"].as_str().expect("an id").parse().expect("an id");
+    let kept = world.secrets.get(id, "TOKEN").expect("it can be read").map(|kept| kept.reveal().to_owned());
+    assert_eq!(kept.as_deref(), Some("hush"));
+    let mut other = change(true);
+    other["address"]["secretEnv"] = json!(["TOKEN", "OTHER"]);
+    let missing = world.try_call("servers.change", other.clone()).await.expect_err("the new secret has no value");
+    assert!(missing.message.contains("`OTHER`"), "{}", missing.message);
+    other["address"]["secretEnv"] = json!([]);
+    world.call("servers.change", other).await;
+    assert!(world.secrets.names().is_empty(), "a secret that nothing uses is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_calls_of_a_server_went_is_measured() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![PollReply::working(), PollReply::done()]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let times = world.call("servers.times", json!({"name": "ci"})).await;
+    assert_eq!(
+        (&times["hour"]["calls"]["count"], &times["hour"]["calls"]["failed"]),
+        (&json!(1), &json!(0)),
+        "{times:#}"
+    );
+    assert!(times["hour"]["calls"]["medianMs"].is_u64(), "{times:#}");
+    assert!(times["hour"]["polls"]["count"].as_u64() >= Some(2), "polls are counted apart: {times:#}");
+}

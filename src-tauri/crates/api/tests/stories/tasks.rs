@@ -133,6 +133,8 @@ async fn a_question_is_in_the_inbox_until_it_is_answered_and_told_to_be_taken() 
     assert_eq!(given["request"]["answer"]["delivery"], "acknowledged", "the call waited for the server: {given:#}");
     assert_eq!(given["request"]["answer"]["by"], "ada");
     assert_eq!(world.call("inbox", json!({})).await["items"], json!([]), "it is not asked again");
+    let answered = world.call("tasks.answers", json!({"id": id})).await;
+    assert_eq!(answered["answers"][0]["fields"][0]["value"], "Dana", "people can look back: {answered:#}");
     let again = json!({"id": id, "key": "go", "action": "decline"});
     let late = world.try_call("tasks.answer", again).await.expect_err("the first answer counts");
     assert_eq!(late.code, Code::Refused);

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::calls::core::doctor::CoreFacts;
+use api::calls::core::findings::{DoctorReport, Examiner, Finding, KeptProcess};
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, CoreSurroundings, LiveCore};
+use api::{
+    AgentDoors, Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, CoreSurroundings, LiveCore, TriedDoor,
+};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Engine, EngineParts};
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::build::{http_server, person, sequential_bits};
@@ -40,6 +45,33 @@ impl Connector for AnyServer {
     }
 }
 
+/// The doors of agents: HTTP answers at once, the socket does what it was told, and one agent has a saved token.
+#[derive(Default)]
+pub(crate) struct TriedDoors {
+    /// Why the socket does not answer.
+    pub(crate) socket_fails: Mutex<Option<String>>,
+    /// The saved token of the agent `saved`.
+    pub(crate) saved: Mutex<Option<String>>,
+}
+
+impl AgentDoors for TriedDoors {
+    fn try_http(&self) -> PortFuture<'_, Option<TriedDoor>> {
+        Box::pin(async { Some(TriedDoor { took: Duration::from_millis(3), why: None }) })
+    }
+
+    fn try_socket(&self) -> PortFuture<'_, TriedDoor> {
+        let why = self.socket_fails.lock().clone();
+        Box::pin(async { TriedDoor { took: Duration::from_millis(2), why } })
+    }
+
+    fn save_again(&self, agent: &str, token: &str) -> Option<String> {
+        (agent == "saved").then(|| {
+            *self.saved.lock() = Some(token.to_owned());
+            "/home/ada/tasks/agents/saved".to_owned()
+        })
+    }
+}
+
 /// The door of browsers, with the ids of those that are signed in.
 #[derive(Default)]
 pub(crate) struct SignedIn(pub(crate) Mutex<Vec<String>>);
@@ -63,6 +95,20 @@ impl BrowserSessions for SignedIn {
     }
 }
 
+/// Finds a trouble of its own, and says what it was told of the core.
+pub(crate) struct OneTrouble;
+
+impl Examiner for OneTrouble {
+    fn examine(&self, facts: CoreFacts) -> BoxFuture<'_, DoctorReport> {
+        let found = vec![
+            Finding::fine("core", format!("version {}", facts.version)),
+            Finding::broken("disk", "the disk is full", "Free some space."),
+        ];
+        let kept = vec![KeptProcess { process: 12, keeper: 11, command: "npx".into() }];
+        Box::pin(async move { DoctorReport::of(found, kept, Duration::from_secs(600)) })
+    }
+}
+
 pub(crate) struct World {
     pub(crate) api: Api,
     pub(crate) engine: Engine,
@@ -72,6 +118,7 @@ pub(crate) struct World {
     pub(crate) disk: Arc<KillPointRegistry>,
     pub(crate) secrets: Arc<MemorySecrets>,
     /// Browsers that are signed in.
+    pub(crate) doors: Arc<TriedDoors>,
     pub(crate) sessions: Arc<SignedIn>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) policy: Policy,
@@ -106,6 +153,7 @@ impl World {
         .await
         .expect("the engine starts");
         let sessions = Arc::new(SignedIn::default());
+        let doors = Arc::new(TriedDoors::default());
         let live = LiveCore {
             engine: engine.clone(),
             secrets: secrets.clone(),
@@ -113,10 +161,14 @@ impl World {
             demo: vec!["taskwarden".into(), "demo-server".into()],
             connect: vec!["taskwarden".into(), "connect".into()],
             connect_home: None,
+            save_token: Arc::new(|name, _| Some(format!("/home/ada/tasks/agents/{name}.token"))),
             locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
+            process_group: Arc::new(|_| Vec::new()),
             agents_at: Arc::new(AgentsAt::default),
             notices: Arc::new(|| NoticesGo::Desktop),
+            doors: doors.clone(),
             sessions: sessions.clone(),
+            examiner: Arc::new(OneTrouble),
             place: CoreSurroundings { home: "/home/ada/tasks".into(), ..CoreSurroundings::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
@@ -127,6 +179,7 @@ impl World {
             registry,
             disk,
             secrets,
+            doors,
             sessions,
             clock,
             policy,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::agent::{Agent, Rules};
 use domain::budget::models;
+use domain::budget::names::full_name;
 use domain::budget::window::{Burn, Window, time_to_limit};
 use domain::ids::AgentId;
 use domain::rule::{Rule, RuleScope};
@@ -88,6 +89,7 @@ impl Api {
             window_tokens: size,
             window_from: budget.measure.window.map(|(_, from)| SizeFromDto::from(from)),
             model: agent.meter.model.as_deref().map(str::to_owned),
+            model_label: agent.meter.model.as_deref().map(full_name),
             now: budget.now.as_deref().map(|window| WindowDto::of(window, size)),
             beside: budget.beside.iter().map(|window| WindowDto::of(window, size)).collect(),
             burn_per_minute: budget.burn.per_minute(),

@@ -21,7 +21,12 @@ use crate::lookup::Names;
 /// How long the rows of the registry are. The shape of the stored series (`domain::ports::SpendRow`).
 const HOUR_MS: u64 = 3_600_000;
 /// The same, as moments are counted.
-const HOUR: i64 = 3_600_000;
+pub(super) const HOUR: i64 = 3_600_000;
+
+/// The hour in which a moment lies, by its beginning.
+pub(super) fn hour_of(at: Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.as_millis().saturating_sub(at.as_millis().rem_euclid(HOUR)))
+}
 
 /// The steps from the one in which this span of time began to the one that runs. Stored sums cannot be divided, so that
 /// the first is there whole: the time asked for is always covered, and up to a step more.

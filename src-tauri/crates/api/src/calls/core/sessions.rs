@@ -1,7 +1,8 @@
 //! Signed-in browsers, and how a person ends their sessions.
 //!
-//! Sessions live in the core's memory, behind [`BrowserSessions`]; only a revocation by a person is recorded. No secret of
-//! a session comes here.
+//! The host keeps the sessions, behind [`BrowserSessions`], and a record of each in the registry, so that a restart of the
+//! core signs nobody out. A revocation by a person replaces that record in the transaction of its audit row. No secret
+//! of a session comes here.
 
 use std::time::Duration;
 
@@ -15,6 +16,11 @@ use crate::calls::Nothing;
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
 use crate::lookup::short;
+
+/// The kind of user data that is the record of a session, by its id. No call lists or puts this kind.
+pub const SESSION_RECORD: &str = "browserSession";
+/// What is left of the record of a session that a person ended.
+pub const ENDED_SESSION: &str = "\"ended\"";
 
 /// The sessions that the core keeps for browsers.
 pub trait BrowserSessions: Send + Sync + 'static {
@@ -108,15 +114,19 @@ impl Api {
             subject: Subject::Store,
             note: format!("browser session {}", session.id),
         };
-        let facts: Vec<AuditEvent> = chosen.iter().map(fact).collect();
-        if !facts.is_empty() {
-            self.registry.record(facts).await.map_err(|error| {
-                let error = ApiError::from(error);
-                ApiError {
-                    message: format!("the sessions ended, but that is not recorded: {}", error.message),
-                    ..error
-                }
-            })?;
+        let mut unrecorded = None;
+        for session in &chosen {
+            let ended = ENDED_SESSION.to_owned();
+            let recorded = self.registry.desk_decide(SESSION_RECORD, &session.id, ended, vec![fact(session)]).await;
+            unrecorded = unrecorded.or(recorded.err());
+        }
+        if let Some(error) = unrecorded {
+            let error = ApiError::from(error);
+            let message = format!(
+                "the sessions ended, but that is not recorded, so a restart of the core would bring them back: {}",
+                error.message
+            );
+            return Err(ApiError { message, ..error });
         }
         Ok(SessionList { sessions: chosen.into_iter().map(|session| self.session_dto(caller, session)).collect() })
     }

@@ -149,10 +149,15 @@ impl Api {
     /// Until when an answer may be held back; `None` when the server would forget the task meanwhile.
     fn held_until(&self, task: &TaskHandle) -> Option<Timestamp> {
         let until = self.now().plus(self.policy.hold_back);
+        self.may_hold(task, until).then_some(until)
+    }
+
+    /// Whether an answer to this task may be held back until then.
+    pub(super) fn may_hold(&self, task: &TaskHandle, until: Timestamp) -> bool {
         // As long again is left for the way to the server.
         let sure = until.plus(self.policy.hold_back);
         let expires = task.view.task().and_then(|known| known.expires);
-        expires.is_none_or(|at| at > sure).then_some(until)
+        expires.is_none_or(|at| at > sure)
     }
 }
 
@@ -179,7 +184,10 @@ fn pick<'a>(task: &'a TaskHandle, key: Option<&str>) -> Option<&'a InputRequest>
 }
 
 /// Content that fits what was asked.
-fn checked(request: &InputRequest, content: Option<Box<RawValue>>) -> Result<Option<Box<RawValue>>, ApiError> {
+pub(super) fn checked(
+    request: &InputRequest,
+    content: Option<Box<RawValue>>,
+) -> Result<Option<Box<RawValue>>, ApiError> {
     match &request.ask {
         Ask::Form { schema, .. } => {
             let content = match content {

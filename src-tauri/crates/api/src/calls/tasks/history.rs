@@ -102,7 +102,7 @@ impl Api {
     }
 
     /// The newest facts of a task, oldest first.
-    async fn facts_of(&self, id: HandleId) -> Result<Vec<domain::audit::AuditEvent>, ApiError> {
+    pub(crate) async fn facts_of(&self, id: HandleId) -> Result<Vec<domain::audit::AuditEvent>, ApiError> {
         let most = usize::try_from(self.policy.asking.history_rows_max).unwrap_or(usize::MAX);
         let mut facts = std::collections::VecDeque::new();
         let mut after = Some(0);

@@ -6,19 +6,27 @@
 use std::time::Duration;
 
 use domain::agent::Agent;
-use domain::ids::{AgentId, ServerId};
-use domain::ports::{GroupBy, TaskGroups, TaskListQuery, TaskOrder};
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::ports::{GroupBy, SortColumn, TaskGroups, TaskListQuery, TaskOrder};
 use domain::time::Timestamp;
 
 use crate::api::Api;
 use crate::dto::task::list::{Grouping, Sorting};
-use crate::dto::{ListGroup, ListQuery, ListView};
+use crate::dto::{ListGroup, ListQuery, ListView, TextReachDto, iso};
 use crate::error::ApiError;
 use crate::lookup::{Names, phase};
 
 impl Api {
     /// The query as the registry knows it; `None` when no task can match.
     pub(crate) async fn page_query(&self, query: &ListQuery) -> Result<Option<TaskListQuery>, ApiError> {
+        Ok(self.page_query_and_reach(query).await?.map(|(query, _)| query))
+    }
+
+    /// The same, with how far its text was searched in what tasks say.
+    pub(crate) async fn page_query_and_reach(
+        &self,
+        query: &ListQuery,
+    ) -> Result<Option<(TaskListQuery, Option<TextReachDto>)>, ApiError> {
         let now = self.now();
         let phases = query.phases.iter().map(|word| phase(word)).collect::<Result<Vec<_>, _>>()?;
         let servers = self.server_ids(&query.servers).await?;
@@ -26,13 +34,16 @@ impl Api {
         if servers.is_empty() && !query.servers.is_empty() || agents.is_empty() && !query.agents.is_empty() {
             return Ok(None);
         }
-        Ok(Some(TaskListQuery {
+        let (found, reach) = self.tasks_saying(query.text.as_deref()).await;
+        let by = |column| TaskOrder::By { column, is_descending: query.reversed };
+        let resolved = TaskListQuery {
             phases,
             servers,
             agents,
             flags: query.flags.iter().copied().map(Into::into).collect(),
             tools: query.tools.clone(),
             text: query.text.clone(),
+            found,
             changed_after: query.changed_within_ms.map(|span| before(now, span)),
             created_before: query.older_than_ms.map(|span| before(now, span)),
             open: None,
@@ -47,16 +58,33 @@ impl Api {
                 Sorting::Newest => TaskOrder::Newest,
                 Sorting::Oldest => TaskOrder::Oldest,
                 Sorting::Changed => TaskOrder::Changed,
+                Sorting::Phase => by(SortColumn::Phase),
+                Sorting::Task => by(SortColumn::Tool),
+                Sorting::Server => by(SortColumn::Server),
+                Sorting::Agent => by(SortColumn::Agent),
             },
-        }))
+        };
+        Ok(Some((resolved, reach)))
+    }
+
+    /// Tasks that say a text, where a core runs.
+    async fn tasks_saying(&self, text: Option<&str>) -> (Vec<HandleId>, Option<TextReachDto>) {
+        let (Some(engine), Some(text)) = (self.engine(), text) else { return (Vec::new(), None) };
+        let (found, reach) = engine.tasks_saying(text).await;
+        let reach = TextReachDto {
+            back_to: reach.back_to.map(iso),
+            reading: reach.is_reading,
+            more: found.len() >= self.policy.search.found_max,
+        };
+        (found.to_vec(), Some(reach))
     }
 
     /// How a list is divided, with its groups named.
     pub(crate) async fn list_view(&self, query: &ListQuery, names: &mut Names) -> Result<ListView, ApiError> {
-        match self.page_query(query).await? {
-            Some(page) => {
+        match self.page_query_and_reach(query).await? {
+            Some((page, text)) => {
                 let view = self.registry.view(page.clone()).await?;
-                self.named(view, page.group_by, names).await
+                Ok(ListView { text, ..self.named(view, page.group_by, names).await? })
             }
             None => Ok(ListView::default()),
         }
@@ -69,7 +97,7 @@ impl Api {
             let group = self.group_name(group, by, names).await?;
             groups.push(ListGroup { group, count });
         }
-        Ok(ListView { total: view.total, all: view.all, groups })
+        Ok(ListView { total: view.total, all: view.all, groups, text: None })
     }
 
     /// The registry's text of a group, by the name the window has for it.

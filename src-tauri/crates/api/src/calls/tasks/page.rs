@@ -78,7 +78,10 @@ impl Api {
     /// When a phase is unknown.
     pub async fn task_page(&self, _caller: &Caller, input: PageTasks) -> Result<TaskPageDto, ApiError> {
         let mut names = self.names().await?;
-        let Some(mut query) = self.page_query(&input.query).await? else {
+        if let Some(engine) = self.engine() {
+            engine.prepare_text_search();
+        }
+        let Some((mut query, text)) = self.page_query_and_reach(&input.query).await? else {
             return Ok(TaskPageDto { rows: Vec::new(), view: ListView::default() });
         };
         let view = self.registry.view(query.clone()).await?;
@@ -92,6 +95,6 @@ impl Api {
         for (task, next_poll) in &page.rows {
             rows.push(self.row_at(task, *next_poll, &mut names).await?);
         }
-        Ok(TaskPageDto { rows, view: self.named(view, by, &mut names).await? })
+        Ok(TaskPageDto { rows, view: ListView { text, ..self.named(view, by, &mut names).await? } })
     }
 }

@@ -3,6 +3,7 @@
 //! One to one and without a decision. Whole budgets are built in `calls/budgets/agent_budgets.rs`.
 
 use domain::budget::models::{Model, SizeFrom};
+use domain::budget::names::full_name;
 use domain::budget::window::{TokenSource, Window};
 use domain::rule::{LimitAction, TokenLimit};
 use domain::task::OverLimit;
@@ -58,7 +59,7 @@ impl SourceDto {
             Self::OwnTools => "the gateway's own tools",
             Self::Arguments => "arguments",
             Self::Results => "results",
-            Self::Handles => "handles and polls",
+            Self::Handles => "task notices",
             Self::Prompts => "prompts and resources",
         }
     }
@@ -139,6 +140,7 @@ impl From<&Model> for ModelDto {
     fn from(model: &Model) -> Self {
         Self {
             name: model.name.into(),
+            label: full_name(model.name),
             family: model.family.into(),
             window_tokens: model.window,
             source: model.source.into(),

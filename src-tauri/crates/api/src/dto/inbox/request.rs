@@ -152,10 +152,12 @@ pub struct InboxDto {
     pub offset: u64,
     /// Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds.
     pub decisions: Vec<InboxRow>,
+    /// Tasks in trouble and servers that need a person, one row for each cause.
+    pub trouble: Vec<InboxRow>,
 }
 
 impl DeliveryDto {
-    const fn of(delivery: &Delivery) -> Self {
+    pub(crate) const fn of(delivery: &Delivery) -> Self {
         match delivery {
             Delivery::Recorded => Self::Recorded,
             Delivery::Sent { .. } => Self::Sent,
@@ -206,7 +208,7 @@ impl RequestDto {
             opened_at: iso(request.opened),
             answer: answered.map(|answered| AnswerDto {
                 action: answered.action.into(),
-                by: answered.by.to_string(),
+                by: answered.by.name(),
                 at: iso(answered.at),
                 delivery: DeliveryDto::of(&answered.delivery),
                 refused_why: match &answered.delivery {

@@ -6,6 +6,7 @@
 use domain::ids::RequestKey;
 use domain::policy::{Policy, plain_text};
 use domain::server::ServerHealth;
+use domain::task::input_request::standing_answer::{check_may_stand, form_digest};
 use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::task::status::{Contact, Phase, ServerView};
 use domain::task::{HoldReason, TaskHandle};
@@ -14,9 +15,13 @@ use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::dto::inbox::loss::{Loss, LostCall};
 use crate::dto::inbox::url_host::UrlHost;
 use crate::dto::words::words;
 use crate::dto::{ExactnessDto, HeldWhy, iso, moment};
+
+/// Characters of the digest of a form. Judgement: within one tool they never meet by chance.
+const FORM_CHARS: usize = 16;
 
 words! {
     /// What an inbox row is about.
@@ -91,9 +96,29 @@ pub struct InboxRow {
     #[serde(skip_serializing_if = "crate::dto::inbox::request::is_none", default)]
     #[ts(optional, as = "Option<u32>")]
     pub more_questions: u32,
+    /// Names the form of a question: open questions of one server and tool with the same can be answered together. Left out
+    /// where each must be answered for itself.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub form: Option<String>,
+    /// The calls that were lost together, the oldest first and at most `cause_calls_shown`; empty where one task is meant.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[ts(optional, as = "Option<Vec<LostCall>>")]
+    pub calls: Vec<LostCall>,
+    /// How many calls were lost together; 0 where one task is meant.
+    #[serde(skip_serializing_if = "crate::dto::inbox::request::is_none", default)]
+    #[ts(optional, as = "Option<u32>")]
+    pub call_count: u32,
+    /// Not now: asleep until its task changes.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub snoozed_until_change: bool,
     /// When the server may forget the task: a deadline once it is near.
     #[serde(skip)]
     pub(crate) expires: Option<Timestamp>,
+    /// What was lost when, where other tasks may have been lost with it.
+    #[serde(skip)]
+    pub(crate) loss: Option<Loss>,
 }
 
 /// What a row says beside its task.
@@ -144,7 +169,7 @@ impl InboxRow {
                 ..Self::of_state(task, InboxKind::Held, task.ended_at().unwrap_or(task.changed), asked)
             });
         } else if let Some((kind, since)) = trouble(task, phase) {
-            rows.push(Self::of_state(task, kind, since, asked));
+            rows.push(Self { loss: Loss::of(task, kind, since), ..Self::of_state(task, kind, since, asked) });
         }
         rows
     }
@@ -181,6 +206,10 @@ impl InboxRow {
             expires: task.view.task().and_then(|known| known.expires),
             ..Self::blank(task, kind, asked)
         };
+        row.form = check_may_stand(task, request, Some(asked.destructive))
+            .ok()
+            .and_then(|()| form_digest(&request.ask))
+            .map(|digest| digest.chars().take(FORM_CHARS).collect());
         row.one_of = super::request::one_of(task, request);
         if !row.one_of.is_empty() {
             (row.tool, row.agent) = (None, None);
@@ -214,7 +243,12 @@ impl InboxRow {
                 why: None,
                 one_of: Vec::new(),
                 more_questions: 0,
+                form: None,
+                calls: Vec::new(),
+                call_count: 0,
+                snoozed_until_change: false,
                 expires: None,
+                loss: None,
             }),
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
                 None
@@ -227,9 +261,14 @@ impl InboxRow {
         matches!(self.kind, InboxKind::Held | InboxKind::OverLimit)
     }
 
+    /// Whether something is wrong with its task or server.
+    pub(crate) fn is_trouble(&self) -> bool {
+        matches!(self.kind, InboxKind::Lost | InboxKind::Unconfirmed | InboxKind::Overdue | InboxKind::Blocked)
+    }
+
     /// Whether its person hid it, and the time is not over.
     pub(crate) fn is_asleep(&self, now: Timestamp) -> bool {
-        self.snoozed_until.as_deref().and_then(moment).is_some_and(|until| until > now)
+        self.snoozed_until_change || self.snoozed_until.as_deref().and_then(moment).is_some_and(|until| until > now)
     }
 
     /// Shows the expiry as a deadline once it is near; returns whether that changed the row.
@@ -271,7 +310,12 @@ impl InboxRow {
             why: None,
             one_of: Vec::new(),
             more_questions: 0,
+            form: None,
+            calls: Vec::new(),
+            call_count: 0,
+            snoozed_until_change: false,
             expires: None,
+            loss: None,
         }
     }
 }
@@ -291,7 +335,7 @@ pub(crate) fn answered_by(task: &TaskHandle, row: &str) -> Option<String> {
     let (_, key) = row.split_once('/')?;
     let request = task.requests.get(&RequestKey::new(key))?;
     match &request.state {
-        RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered.by.to_string()),
+        RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered.by.name()),
         RequestState::Open | RequestState::Withdrawn { .. } => None,
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Each is made from one of the three truths alone and decides nothing.
 
-use domain::task::decider::Decider;
 use domain::task::observation::Progress;
 use domain::task::status::{
     CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus,
@@ -207,10 +206,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
     Some(IntentDto {
         kind,
         at: iso(wish.at),
-        by: match &wish.by {
-            Decider::Limit => "a limit".into(),
-            by @ (Decider::Person(_) | Decider::Agent(_)) => by.to_string(),
-        },
+        by: wish.by.name(),
         reason: wish.reason.clone(),
         state: task.stop_state().map(CancelStateDto::from),
         refused_why: match &wish.delivery {
@@ -278,26 +274,6 @@ pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
         | ServerView::Direct(_) => None,
-    }
-}
-
-pub(crate) fn outcome(view: &ServerView) -> Option<&Outcome> {
-    match view {
-        ServerView::Direct(outcome) => Some(outcome),
-        ServerView::Task(task) => match &task.status {
-            TaskStatus::Completed(outcome) => Some(outcome),
-            TaskStatus::Working
-            | TaskStatus::InputRequired
-            | TaskStatus::Failed(_)
-            | TaskStatus::Cancelled
-            | TaskStatus::Other(_) => None,
-        },
-        ServerView::Awaiting { .. }
-        | ServerView::OwnCall { .. }
-        | ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Refused(_) => None,
     }
 }
 

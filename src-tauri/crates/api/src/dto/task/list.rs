@@ -20,7 +20,7 @@ pub struct ListQuery {
     pub flags: Vec<TaskFlagDto>,
     /// Any of these tools.
     pub tools: Vec<String>,
-    /// In the id, tool, server or agent name; case does not matter.
+    /// In the id, tool, server or agent name, or in what the task says; case does not matter.
     pub text: Option<String>,
     /// Changed within this time.
     pub changed_within_ms: Option<u64>,
@@ -30,6 +30,9 @@ pub struct ListQuery {
     pub group_by: Grouping,
     /// Which come first.
     pub sort: Sorting,
+    /// By a column: the last value first.
+    #[ts(optional, as = "Option<bool>")]
+    pub reversed: bool,
 }
 
 /// What is said of a task beside its phase (ruling 3).
@@ -76,6 +79,11 @@ pub enum Sorting {
     Newest,
     Oldest,
     Changed,
+    /// By a column; equal ones newest first, those without a value last.
+    Phase,
+    Task,
+    Server,
+    Agent,
 }
 
 /// A group of a list.
@@ -98,4 +106,21 @@ pub struct ListView {
     pub all: u64,
     /// Groups that are not empty.
     pub groups: Vec<ListGroup>,
+    /// How far a text was searched in what tasks say; null without a text, and without a running core.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional, as = "Option<TextReachDto>")]
+    pub text: Option<TextReachDto>,
+}
+
+/// How far the search in messages, arguments and results reaches; it is done in memory (ruling 49).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "TextReach")]
+pub struct TextReachDto {
+    /// What older tasks say is not searched; null when all is.
+    pub back_to: Option<String>,
+    /// Whether more is being read.
+    pub reading: bool,
+    /// More tasks say it than are shown.
+    pub more: bool,
 }

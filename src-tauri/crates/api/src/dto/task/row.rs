@@ -85,6 +85,10 @@ pub struct TaskRow {
     pub is_error: bool,
     /// What it costs its agent's window; null until it is counted.
     pub tokens: Option<TokensDto>,
+    /// Its question, its error or the first line of its result, in the server's words.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional, as = "Option<String>")]
+    pub says: Option<String>,
 }
 
 impl TaskRow {
@@ -96,7 +100,7 @@ impl TaskRow {
         let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
         let upstream = task.view.task();
         let chars = policy.asking.row_text_chars;
-        let (result_bytes, is_error) = match facts::outcome(&task.view) {
+        let (result_bytes, is_error) = match task.view.outcome() {
             Some(Outcome::Ok(stored)) => (Some(stored.bytes), false),
             Some(Outcome::ToolError(stored) | Outcome::FailedWithResult(stored)) => (Some(stored.bytes), true),
             Some(Outcome::Error(_) | Outcome::NotFetched | Outcome::Unavailable) | None => (None, false),
@@ -139,6 +143,7 @@ impl TaskRow {
             result_bytes,
             is_error,
             tokens: task.tokens.map(TokensDto::from),
+            says: None,
         }
     }
 }

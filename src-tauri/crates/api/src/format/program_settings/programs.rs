@@ -1,17 +1,20 @@
 //! What each agent program takes: lines for a terminal, and settings for its file.
 //!
 //! Each form was pasted into the program of the version in `domain::client::profile`, which then said that it was
-//! connected. A line for a terminal never holds the token: it reads it from its file, or waits until it is typed.
+//! connected; those of `DOCUMENTED` are from the pages of their makers. A line for a terminal never holds the token: it reads it from its file, or waits until it is typed.
 
 use domain::client::profile::{self, ClientProfile};
 use serde_json::{Map, Value, json};
 
-use super::{Bridge, Http, NAME, SettingsInput, TOKEN, pretty};
+use super::{Bridge, Http, NAME, SettingsInput, TOKEN, pretty, servers};
 use crate::dto::{ProgramSettings, SettingsPlace, SettingsText, SettingsTransport};
 use crate::format::shell_word;
 
 /// Programs with settings of their own.
 const KNOWN: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
+
+/// Programs whose form is documented and was not measured, with their labels. Nothing else is known of them.
+const DOCUMENTED: [(&str, &str); 2] = [("cursor", "Cursor"), ("vscode", "VS Code")];
 
 /// The words of all programs that are known, for the command line.
 #[must_use]
@@ -23,7 +26,9 @@ pub fn words() -> &'static [&'static str] {
 pub(super) fn all(of: SettingsInput<'_>, http: Option<&Http>, bridge: &Bridge) -> Vec<ProgramSettings> {
     let known = KNOWN.iter().filter_map(|word| profile::of_word(word));
     let shape = Shape { of, http, bridge };
-    known.chain([&profile::UNKNOWN]).map(|profile| shape.program(profile)).collect()
+    let measured = known.map(|profile| shape.program(profile));
+    let documented = DOCUMENTED.into_iter().map(|(word, label)| shape.documented(word, label));
+    measured.chain(documented).chain([shape.program(&profile::UNKNOWN)]).collect()
 }
 
 #[derive(Clone, Copy)]
@@ -52,6 +57,44 @@ impl Shape<'_> {
         }
         let label = if profile.word == profile::UNKNOWN.word { "Other programs" } else { profile.label };
         ProgramSettings { program: profile.word.into(), label: label.into(), texts, notes, check }
+    }
+
+    fn documented(self, word: &str, label: &str) -> ProgramSettings {
+        let (texts, notes, check) = if word == "vscode" { self.vscode() } else { self.cursor() };
+        ProgramSettings { program: word.into(), label: label.into(), texts, notes, check }
+    }
+
+    /// As <https://cursor.com/docs/mcp> had it in November 2026.
+    fn cursor(self) -> Parts {
+        const FILE: &str = "~/.cursor/mcp.json";
+        let mut texts = Vec::new();
+        if let Some(Http { url, header }) = self.http {
+            let remote = json!({ "url": url, "headers": { "Authorization": header } });
+            texts.push(file(SettingsTransport::Http, FILE, servers(remote)));
+        }
+        texts.push(file(SettingsTransport::Stdio, FILE, self.bridge.servers(None)));
+        (texts, vec!["`.cursor/mcp.json` in a project holds for that project alone.".into()], None)
+    }
+
+    /// As <https://code.visualstudio.com/docs/copilot/reference/mcp-configuration> had it in November 2026.
+    fn vscode(self) -> Parts {
+        const FILE: &str = "~/.config/Code/User/mcp.json";
+        let whole = |server: Value| pretty(&json!({ "servers": { NAME: server } }));
+        let mut texts = Vec::new();
+        if let Some(Http { url, header }) = self.http {
+            let remote = json!({ "type": "http", "url": url, "headers": { "Authorization": header } });
+            texts.push(file(SettingsTransport::Http, FILE, whole(remote)));
+        }
+        let mut local = self.bridge.command(Some("stdio"));
+        texts.push(file(SettingsTransport::Stdio, FILE, whole(local.clone().into())));
+        // A line for a terminal must not hold the token.
+        if self.of.saved.is_some() {
+            local.insert("name".into(), json!(NAME));
+            let line = format!("code --add-mcp {}", shell_word::shell_quote(&Value::from(local).to_string()));
+            texts.push(terminal(SettingsTransport::Stdio, line));
+        }
+        let note = "`MCP: Open User Configuration` in the command palette opens this file, wherever it is.";
+        (texts, vec![note.into()], None)
     }
 
     fn claude_code(self) -> Parts {

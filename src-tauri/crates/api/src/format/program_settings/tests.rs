@@ -48,11 +48,11 @@ fn a_saved_token_does_not_stand_in_the_command() {
 
 #[test]
 fn no_line_for_a_terminal_holds_the_token() {
-    for saved in [None, Some("/t")] {
+    for (saved, known) in [(None, 5), (Some("/t"), 6)] {
         let all = made(saved, Some(URL), None);
         let lines = all.programs.iter().flat_map(|one| &one.texts).filter(|text| text.place == SettingsPlace::Terminal);
         let lines: Vec<&str> = lines.map(|text| text.text.as_str()).collect();
-        assert_eq!(lines.len(), 5, "two of Claude Code, two of Gemini CLI, one of Codex: {lines:?}");
+        assert_eq!(lines.len(), known, "two of Claude Code and Gemini CLI, one of Codex and VS Code: {lines:?}");
         assert!(lines.iter().all(|line| !line.contains("twa_x") && !line.contains('\n')), "{lines:?}");
     }
 }
@@ -111,4 +111,21 @@ fn codex_gets_toml_and_opencode_its_own_json() {
     let local = &json(SettingsTransport::Stdio)["mcp"]["taskwarden"];
     assert_eq!(local["command"], json!(["/opt/task warden", "connect", "--agent", "mine"]));
     assert_eq!(local["environment"]["TASKWARDEN_TOKEN"], "twa_x");
+}
+
+#[test]
+fn cursor_and_vs_code_get_the_form_that_their_makers_document() {
+    let all = made(Some("/t"), Some(URL), None);
+    let json = |program, transport| -> Value {
+        serde_json::from_str(&text(&all, program, transport, SettingsPlace::File)).expect("JSON")
+    };
+    let headers = json!({ "Authorization": "Bearer twa_x" });
+    let remote = json("cursor", SettingsTransport::Http)["mcpServers"]["taskwarden"].clone();
+    assert_eq!(remote, json!({ "url": URL, "headers": headers }));
+    let remote = json("vscode", SettingsTransport::Http)["servers"]["taskwarden"].clone();
+    assert_eq!(remote, json!({ "type": "http", "url": URL, "headers": headers }));
+    let local = json("vscode", SettingsTransport::Stdio)["servers"]["taskwarden"].clone();
+    assert_eq!(local["args"], json!(["connect", "--agent", "mine"]));
+    let line = text(&all, "vscode", SettingsTransport::Stdio, SettingsPlace::Terminal);
+    assert!(line.starts_with("code --add-mcp '{") && line.contains(r#""name":"taskwarden""#), "{line}");
 }
