@@ -7,7 +7,10 @@ mod flaky;
 mod hash_tree;
 mod huge_report;
 mod index_folder;
+mod known_files;
+mod plan_sorting;
 mod runaway;
+mod sample;
 mod schemas;
 mod sign_in;
 mod stubborn;
@@ -26,6 +29,7 @@ use crate::tool_context::{ToolContext, ToolOutcome};
 pub(crate) enum DemoTool {
     IndexFolder,
     HashTree,
+    PlanSorting,
     TidyDownloads,
     SignIn,
     Runaway,
@@ -40,6 +44,7 @@ impl DemoTool {
     pub(crate) const ALL: &[Self] = &[
         Self::IndexFolder,
         Self::HashTree,
+        Self::PlanSorting,
         Self::TidyDownloads,
         Self::SignIn,
         Self::Runaway,
@@ -53,6 +58,7 @@ impl DemoTool {
         match self {
             Self::IndexFolder => "index_folder",
             Self::HashTree => "hash_tree",
+            Self::PlanSorting => "plan_sorting",
             Self::TidyDownloads => "tidy_downloads",
             Self::SignIn => "sign_in",
             Self::Runaway => "runaway",
@@ -67,6 +73,7 @@ impl DemoTool {
         match self {
             Self::IndexFolder => index_folder::card(limits),
             Self::HashTree => hash_tree::card(limits),
+            Self::PlanSorting => plan_sorting::card(limits),
             Self::TidyDownloads => tidy_downloads::card(limits),
             Self::SignIn => sign_in::card(),
             Self::Runaway => runaway::card(),
@@ -84,6 +91,7 @@ impl DemoTool {
             Self::TidyDownloads | Self::Stubborn => false,
             Self::IndexFolder
             | Self::HashTree
+            | Self::PlanSorting
             | Self::SignIn
             | Self::Runaway
             | Self::HugeReport
@@ -98,6 +106,7 @@ pub(crate) fn run(tool: DemoTool, context: ToolContext) -> Pin<Box<dyn Future<Ou
     match tool {
         DemoTool::IndexFolder => Box::pin(index_folder::run(context)),
         DemoTool::HashTree => Box::pin(hash_tree::run(context)),
+        DemoTool::PlanSorting => Box::pin(plan_sorting::run(context)),
         DemoTool::TidyDownloads => Box::pin(tidy_downloads::run(context)),
         DemoTool::SignIn => Box::pin(sign_in::run(context)),
         DemoTool::Runaway => Box::pin(runaway::run(context)),

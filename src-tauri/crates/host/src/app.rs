@@ -4,10 +4,10 @@
 //! `compose.rs` wires ports to adapters; `core_client.rs` is what the command line and the window call;
 //! `socket_client.rs` reaches a core in another process. Nothing here decides what is true of a task.
 
+pub(crate) mod agent_doors;
 pub mod compose;
 pub mod core_client;
 pub(crate) mod environment;
-pub(crate) mod lock;
 pub(crate) mod locked_data_dir;
 pub(crate) mod running_core;
 pub mod shutdown_signals;

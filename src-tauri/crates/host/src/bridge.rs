@@ -123,23 +123,25 @@ where
 }
 
 /// Carries lines between the client and a core until one of them is gone.
-async fn carry<R, W>(
-    stream: CoreStream,
+async fn carry<S, R, W>(
+    stream: S,
     requests: &Mutex<ForwardedRequests>,
     client: &mut Client<R, W>,
     policy: &Policy,
 ) -> EndedSide
 where
+    S: AsyncRead + AsyncWrite,
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let (from, mut to) = tokio::io::split(stream);
     // An answer of the core holds more than one message of a server.
-    let mut from = StdioLines::new(from, policy.message_cap_bytes.saturating_mul(4));
+    let mut from = StdioLines::new(from, policy.message_cap_bytes.saturating_mul(4)).without_half_lines();
     if let Err(over) = replay(&mut from, &mut to, requests, client, policy.reply_limit).await {
         return over;
     }
     let Client { input, output } = client;
+    let (mut upward, mut downward) = (LineBatch::default(), LineBatch::default());
     let up = async {
         loop {
             match input.next().await {
@@ -149,13 +151,13 @@ where
                         requests.note_client_line(&line);
                         requests.mark_sent();
                     }
-                    if send(&mut to, line).await.is_err() {
+                    if upward.send(&mut to, line, input.has_line()).await.is_err() {
                         return EndedSide::Core;
                     }
                 }
                 // The core replies with what is wrong.
                 Ok(Some(StdioLine::TooLong)) => {
-                    if send(&mut to, b"\"too long\"".to_vec()).await.is_err() {
+                    if upward.send(&mut to, b"\"too long\"".to_vec(), input.has_line()).await.is_err() {
                         return EndedSide::Core;
                     }
                 }
@@ -168,12 +170,18 @@ where
     };
     let down = async {
         while let Ok(Some(line)) = from.next().await {
-            let StdioLine::Whole(mut line) = line else { continue };
-            if requests.lock().accept_core_line(&line) {
-                line.push(b'\n');
-                if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
-                    return EndedSide::Client;
-                }
+            let passes = match line {
+                StdioLine::Whole(line) => Some(line).filter(|line| requests.lock().accept_core_line(line)),
+                StdioLine::TooLong => None,
+            };
+            let has_more = from.has_line();
+            let written = match passes {
+                Some(line) => downward.send(output, line, has_more).await,
+                None if !has_more => downward.write(output).await,
+                None => Ok(()),
+            };
+            if written.is_err() {
+                return EndedSide::Client;
             }
         }
         EndedSide::Core
@@ -181,13 +189,15 @@ where
     let mut down = std::pin::pin!(down);
     // A request of which only a part was sent is kept among the unanswered ones.
     tokio::select! {
-        over = up => {
-            if over == EndedSide::Client {
+        over = up => match over {
+            EndedSide::Client => {
                 // Let replies that are on their way arrive.
                 let _ = tokio::time::timeout(policy.hosting.doorway.bridge_farewell, &mut down).await;
+                over
             }
-            over
-        }
+            // The core takes nothing more. What it said before is written first: its requests count as answered.
+            EndedSide::Core => down.await,
+        },
         over = &mut down => over,
     }
 }
@@ -233,8 +243,84 @@ where
     Ok(())
 }
 
+/// Lines that were read together are written together up to about this size.
+const WRITE_BYTES: usize = 64 * 1_024;
+
+/// Lines in one direction that are not written yet.
+#[derive(Default)]
+struct LineBatch(Vec<u8>);
+
+impl LineBatch {
+    /// Adds a line, and writes all of them unless another line is there already.
+    async fn send(&mut self, to: &mut (impl AsyncWrite + Unpin), line: Vec<u8>, has_more: bool) -> io::Result<()> {
+        if self.0.is_empty() {
+            self.0 = line;
+        } else {
+            self.0.extend_from_slice(&line);
+        }
+        self.0.push(b'\n');
+        if has_more && self.0.len() < WRITE_BYTES { Ok(()) } else { self.write(to).await }
+    }
+
+    async fn write(&mut self, to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        let lines = std::mem::take(&mut self.0);
+        to.write_all(&lines).await?;
+        to.flush().await
+    }
+}
+
 async fn send(to: &mut (impl AsyncWrite + Unpin), mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line).await?;
     to.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncBufReadExt as _, BufReader, duplex, simplex};
+
+    use super::*;
+
+    const ANSWERS: usize = 200;
+
+    fn message(id: usize, rest: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_of_a_core_that_died_reach_a_client_that_reads_slowly() {
+        let policy = Policy::default();
+        let requests = Mutex::new(ForwardedRequests::new(&policy.hosting.doorway));
+        let (input, mut types) = simplex(1 << 20);
+        // The client's pipe holds a part of one answer.
+        let (reads, writes) = simplex(64);
+        let mut client = Client { input: StdioLines::new(input, policy.message_cap_bytes), output: writes };
+        let (near, core) = duplex(1 << 20);
+        let dies = async {
+            let mut core = BufReader::new(core);
+            for id in 0..ANSWERS {
+                types.write_all(format!("{}\n", message(id, r#""method":"ping""#)).as_bytes()).await.expect("asked");
+                core.read_line(&mut String::new()).await.expect("it comes to the core");
+            }
+            for id in 0..ANSWERS {
+                core.write_all(format!("{}\n", message(id, r#""result":{}"#)).as_bytes()).await.expect("answered");
+            }
+            drop(core);
+            // One more request, which this core can no longer take.
+            types.write_all(format!("{}\n", message(ANSWERS, r#""method":"ping""#)).as_bytes()).await.expect("asked");
+            types
+        };
+        let slowly = async {
+            let mut lines = BufReader::new(reads).lines();
+            for id in 0..ANSWERS {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await;
+                let line = line.expect("it comes").expect("readable");
+                assert_eq!(line, Some(message(id, r#""result":{}"#)), "none is missing");
+            }
+        };
+        let (over, (), _types) = tokio::join!(carry(near, &requests, &mut client, &policy), slowly, dies);
+        assert_eq!(over, EndedSide::Core, "the client is still there");
+        assert!(requests.lock().is_waiting(), "the last request is for the next core");
+    }
 }

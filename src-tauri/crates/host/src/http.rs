@@ -8,10 +8,12 @@
 
 mod agent_routes;
 pub(crate) mod connection;
+pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
 pub(crate) mod listener;
 mod page_files;
 mod page_headers;
+pub(crate) mod session_records;
 pub(crate) mod sign_in;
 
 use std::convert::Infallible;
@@ -36,8 +38,12 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use self::agent_routes::AgentRoutes;
+use self::listener::Routes;
 use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::request_budget::{Holder, RequestBudget};
+use crate::http::door_threads::DoorThreads;
+use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::{SignIn, SignedIn};
 use crate::json_reply::{json, refused};
 use crate::os::open_files;
@@ -77,6 +83,7 @@ impl ListenError {
 struct PageState {
     api: Api,
     sign_in: Arc<SignIn>,
+    records: Arc<SessionRecords>,
     hosting: HostPolicy,
     stop: CancellationToken,
     /// The name of the cookie. It contains the port, because cookies apply to all ports of a host.
@@ -103,33 +110,44 @@ pub(crate) struct ListenerServices {
     pub(crate) api: Api,
     /// Decides which browsers may use it.
     pub(crate) sign_in: Arc<SignIn>,
+    /// Keeps their sessions beyond this core.
+    pub(crate) records: Arc<SessionRecords>,
     /// Serves `/mcp` for agents.
     pub(crate) agents: AgentEntry,
+    /// The threads that connections are served on.
+    pub(crate) doors: Arc<DoorThreads>,
 }
 
-/// Opens the listener and serves until the scope ends. Returns the bound address.
+/// Opens the listener. Returns it with the bound address.
 ///
 /// # Errors
 /// When the address is not a loopback address or cannot be bound.
-pub(crate) async fn open(
-    address: SocketAddr,
-    services: ListenerServices,
-    policy: &Policy,
-    supervisor: &Supervisor,
-) -> Result<SocketAddr, ListenError> {
-    let ListenerServices { api, sign_in, agents } = services;
-    let hosting = &policy.hosting;
+pub(crate) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
     if !address.ip().is_loopback() {
         return Err(ListenError::NotLoopback(address));
     }
     let bind = |source| ListenError::Bind { address, source };
     let listener = TcpListener::bind(address).await.map_err(bind)?;
     let bound = listener.local_addr().map_err(bind)?;
+    Ok((listener, bound))
+}
+
+/// Serves people and agents until the scope ends.
+pub(crate) fn serve(
+    listener: TcpListener,
+    bound: SocketAddr,
+    services: ListenerServices,
+    policy: &Policy,
+    supervisor: &Supervisor,
+) {
+    let ListenerServices { api, sign_in, records, agents, doors } = services;
+    let hosting = &policy.hosting;
     sign_in.opened_at(bound);
     let stop = supervisor.stopping();
     let state = Arc::new(PageState {
         api,
         sign_in,
+        records,
         hosting: hosting.clone(),
         stop,
         cookie: format!("taskwarden-{}", bound.port()),
@@ -137,18 +155,18 @@ pub(crate) async fn open(
         port: bound.port(),
     });
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
-    let router = router(state, requests.clone()).merge(agent_routes::router(agents, bound));
+    let agents = AgentRoutes::new(agents, bound);
+    let routes = Routes { router: router(state, requests.clone()).merge(agents.router()), agents: Some(agents) };
     let limits = connection::ConnectionLimits::of(policy, open_files::raise_limit());
     let connections = u64::try_from(limits.connections_max).unwrap_or(u64::MAX);
     requests.set_connections_of_one_agent(policy.shares.of_one_agent(connections));
-    let open = listener::serve(listener, router, limits, supervisor);
+    let open = listener::serve_on(Some(doors), listener, routes, limits, supervisor);
     listener::register(&open, "connections at the listener", &gauges);
-    Ok(bound)
 }
 
 fn router(state: Arc<PageState>, requests: RequestBudget) -> Router {
     let signed_in = Router::new()
-        .route("/ui/session", get(|| async { StatusCode::NO_CONTENT }))
+        .route("/ui/session", get(begin_page))
         .route("/ui/call/{name}", post(call))
         .route("/ui/feed", post(feed))
         .route_layer(middleware::from_fn_with_state(state.clone(), only_signed_in));
@@ -203,9 +221,15 @@ async fn only_signed_in(State(state): State<Arc<PageState>>, mut request: Reques
         None => unauthorized(&ApiError::new(
             Code::Refused,
             "this browser is not signed in",
-            "Run `taskwarden ui` and enter the code it prints.",
+            "Run `taskwarden ui` and open the link it prints.",
         )),
     }
+}
+
+/// The page starts and asks whether it is signed in; it is here when this is reached.
+async fn begin_page(State(state): State<Arc<PageState>>, Extension(session): Extension<SignedIn>) -> StatusCode {
+    state.records.note(&session.id).await;
+    StatusCode::NO_CONTENT
 }
 
 async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -219,10 +243,11 @@ async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: 
         tracing::info!("refused a sign-in code");
         return unauthorized(&ApiError::new(
             Code::Refused,
-            "this code is invalid or has expired",
-            "Run `taskwarden ui` and enter the code it prints.",
+            "that code is wrong or has expired",
+            "Run `taskwarden ui` for a new one.",
         ));
     };
+    state.records.note(&proof.id).await;
     tracing::info!("a browser signed in");
     let age = state.sign_in.session_span().as_secs();
     let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/ui; Max-Age={age}", state.cookie, proof.cookie);

@@ -1,7 +1,8 @@
-//! What the operating system provides: clock, randomness, signals, users, processes and the search path.
+//! What the operating system provides: the lock of a data directory, clock, randomness, signals, users, processes and the search path.
 //!
 //! Each file hides one difference between systems. Nothing here knows tasks or decides who may do what.
 
+pub(crate) mod core_lock;
 pub(crate) mod observed_clock;
 pub(crate) mod open_files;
 pub(crate) mod orphans;

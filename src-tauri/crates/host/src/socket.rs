@@ -23,8 +23,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt as _;
-use hyper::upgrade::OnUpgrade;
+use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use mcp::server::Principal;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -268,19 +269,26 @@ async fn agent(
     if !owner.claim(&agents.requests, principal.agent) {
         return too_many_connections();
     }
+    // The one place that decides where a bridge is served: everything of it happens in this task.
     state.supervisor.spawn_draining("agent stream", async move {
-        let (_place, _owner) = (place, owner);
-        let Ok(stream) = upgrade.await else { return };
-        let (input, output) = tokio::io::split(TokioIo::new(stream));
-        let _bridge = agents.engine.agent_bridge(principal.agent);
-        let input = CountedPipe::new(input, &agents.requests, principal.agent);
-        let served = mcp::server::serve_pipes(agents.service, agents.parts, Some(principal), input, output).await;
-        if let Err(error) = served {
-            tracing::info!(%error, "the stream of an agent broke off");
+        let _place = place;
+        if let Ok(stream) = upgrade.await {
+            Box::pin(serve_bridge(stream, agents, principal, owner)).await;
         }
     });
     let head = [(header::CONNECTION, "upgrade"), (header::UPGRADE, PROTOCOL)];
     (StatusCode::SWITCHING_PROTOCOLS, head).into_response()
+}
+
+/// Serves the lines of one bridge until it or the core ends.
+async fn serve_bridge(stream: Upgraded, agents: AgentEntry, principal: Principal, _owner: ConnectionOwner) {
+    let (input, output) = tokio::io::split(TokioIo::new(stream));
+    let _bridge = agents.engine.agent_bridge(principal.agent);
+    let input = CountedPipe::new(input, &agents.requests, principal.agent);
+    let served = mcp::server::serve_pipes(agents.service, agents.parts, Some(principal), input, output).await;
+    if let Err(error) = served {
+        tracing::info!(%error, "the stream of an agent broke off");
+    }
 }
 
 fn is_upgrade(headers: &HeaderMap) -> bool {

@@ -11,9 +11,9 @@ use domain::policy::Policy;
 use engine::runtime::supervisor::Supervisor;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::local_stream::{self, LocalReader, LocalWriter};
 use crate::process::launch::{Launch, LaunchError, inherited};
 use crate::protocol::authentication::{self, Challenges, PeerRole};
 use crate::protocol::frame::{FrameKind, FrameReader, KeeperFrame};
@@ -49,9 +49,9 @@ pub struct KeeperConnection {
     /// The keeper's greeting.
     pub hello: KeeperHello,
     /// Frames from the keeper.
-    pub frames: FrameReader<OwnedReadHalf>,
+    pub frames: FrameReader<LocalReader>,
     /// Frames to the keeper are written here.
-    pub to: OwnedWriteHalf,
+    pub to: LocalWriter,
 }
 
 /// What came of connecting to a keeper.
@@ -164,7 +164,7 @@ impl KeeperClient<'_> {
     async fn try_connect(&self, dir: &RuntimeDir) -> std::io::Result<Attempt> {
         let stream = UnixStream::connect(dir.socket()).await?;
         let peer = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok());
-        let (from, mut to) = stream.into_split();
+        let (from, mut to) = local_stream::split(stream)?;
         let mut frames = FrameReader::new(from, StartOrder::frame_bytes(self.policy));
         let Some(first) = frames.next().await? else { return Ok(Attempt::Full) };
         let theirs = authentication::Challenge::try_from(&*first.body).ok();

@@ -5,20 +5,24 @@
 //! notes and state are text to it. The MCP side is `mcp/upstream/transport/stdio`.
 
 mod client;
+mod local_stream;
 mod process;
 mod protocol;
+mod read_buffer;
 mod runtime_dir;
 mod server;
 
 pub use client::{ConnectOutcome, KeeperClient, KeeperConnection, KeeperProgram, KeeperStartError, end_child_of};
+pub use local_stream::{LocalReader, LocalWriter, reader, split};
 pub use process::child_records::{ChildRecord, EndedChild, end_recorded_children, start_time};
 pub use process::group::ProcessGroup;
 pub use process::launch::{Launch, LaunchError};
 pub use process::line_reader::{LineReader, OutputLine};
 pub use process::message_skim::MessageSkim;
-pub use process::shutdown::{ChildExit, ShutdownTimes, end_child};
-pub use protocol::frame::{FrameKind, FrameReader, KeeperFrame};
+pub use process::shutdown::{ChildExit, ShutdownTimes, end_child, exited};
+pub use protocol::frame::{FrameKind, FrameReader, KeeperFrame, put_frame_head};
 pub use protocol::key::KeeperKey;
 pub use protocol::start_order::KeeperHello;
-pub use runtime_dir::{RuntimeDir, end_abandoned_children, running_keepers};
+pub use read_buffer::line_end;
+pub use runtime_dir::{HeldChild, RuntimeDir, end_abandoned_children, kept_children, running_keepers};
 pub use server::{KeeperError, serve};

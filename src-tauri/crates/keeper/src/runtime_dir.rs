@@ -199,6 +199,29 @@ pub async fn end_abandoned_children(dir: &Path, policy: &Policy) -> Vec<EndedChi
     ended
 }
 
+/// A running child and the keeper that holds it when its core ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldChild {
+    /// The keeper's process.
+    pub keeper: u32,
+    /// The child's process.
+    pub child: u32,
+    /// The child's command, without its arguments.
+    pub command: String,
+}
+
+/// Children that go on when their core ends, because a keeper holds them.
+#[must_use]
+pub fn kept_children(dir: &Path) -> Vec<HeldChild> {
+    let mut kept: Vec<HeldChild> = all(dir)
+        .filter_map(|place| place.read())
+        .filter(RuntimeRecord::keeper_lives)
+        .map(|record| HeldChild { keeper: record.keeper.pid, child: record.child.pid, command: record.command })
+        .collect();
+    kept.sort_by_key(|one| one.child);
+    kept
+}
+
 /// The pids of running keepers: every descendant of one was started by a server.
 #[must_use]
 pub fn running_keepers(dir: &Path) -> Vec<u32> {

@@ -5,12 +5,14 @@
 //! registry and writes no log. The core's side is `client.rs`.
 
 mod child;
+mod child_input;
+mod core_session;
 mod listener;
 mod orphans;
 mod output_buffer;
+mod relay;
 mod signals;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,14 +24,13 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::child::{ChildOutput, KeptChild, WriteOutcome};
-use self::listener::{AdmittedCore, CoreSession};
-use self::output_buffer::OutputBuffer;
+use self::child::KeptChild;
+use self::listener::AdmittedCore;
+use self::relay::Relay;
 use self::signals::{KeeperSignals, next_signal};
 use crate::process::shutdown::ChildExit;
 use crate::protocol::authentication::{self as proof, KeeperSecret};
-use crate::protocol::frame::{FrameKind, KeeperFrame};
-use crate::protocol::start_order::{self as order, KeeperHello, KeeperLimits, StartOrder, StartReport};
+use crate::protocol::start_order::{KeeperLimits, StartOrder, StartReport};
 use crate::runtime_dir::{RuntimeDir, RuntimeRecord};
 
 /// An order holds a command with arguments and environment, which Linux limits to 2 MiB.
@@ -135,7 +136,7 @@ async fn begin(
             return Err(KeeperError::NotStarted);
         }
     };
-    let Some(child) = KeptChild::take(started, &limits, &scope) else {
+    let Some((child, pipes)) = KeptChild::take(started, &limits, &scope) else {
         let _ = say(report, &StartReport::Unable { why: "the child was started without pipes".into() });
         return Err(KeeperError::NotStarted);
     };
@@ -146,26 +147,17 @@ async fn begin(
     let (admit, admitted) = mpsc::channel(1);
     Ok(KeeperServer {
         dir: dir.clone(),
+        relay: Relay::new(child.pid, pipes, &limits),
         limits,
         secret,
         scope,
         listener,
         child,
-        output: OutputBuffer::new(limits.kept_bytes),
-        notes: BTreeMap::new(),
-        state: None,
-        stderr: VecDeque::new(),
-        heard: false,
-        visits: 0,
-        session: None,
-        frames: None,
         alone_since: Instant::now(),
         dir_checked_at: Instant::now(),
         is_unwanted: false,
-        output_over: false,
         errors_over: false,
         exit: None,
-        last: None,
         handshakes: Arc::new(Semaphore::new(listener::HANDSHAKES_MAX)),
         admit,
         admitted,
@@ -182,26 +174,16 @@ struct KeeperServer {
     scope: Supervisor,
     listener: UnixListener,
     child: KeptChild,
-    output: OutputBuffer,
-    notes: BTreeMap<u64, String>,
-    state: Option<String>,
-    stderr: VecDeque<u8>,
-    heard: bool,
-    visits: u64,
-    session: Option<CoreSession>,
-    /// Frames from the current core.
-    frames: Option<mpsc::Receiver<KeeperFrame>>,
+    /// The child's lines, and the core they go to.
+    relay: Relay,
     alone_since: Instant,
     /// When the folder was last checked.
     dir_checked_at: Instant,
     /// The child is to end, so output that no core took is not waited for.
     is_unwanted: bool,
-    output_over: bool,
     errors_over: bool,
     /// How the child ended, and when.
     exit: Option<(ChildExit, Instant)>,
-    /// The number of the exit message in the output buffer; zero once a core has confirmed it.
-    last: Option<u64>,
     /// Slots for connections that are not authenticated yet.
     handshakes: Arc<Semaphore>,
     admit: mpsc::Sender<AdmittedCore>,
@@ -225,27 +207,33 @@ impl KeeperServer {
         }
         let mut signals = KeeperSignals::listen();
         while !self.is_done() {
-            let has_more = self.session.as_ref().is_some_and(|core| !core.first.is_empty()) || self.output.has_unsent();
-            let reads = self.output.has_room() && !self.output_over;
+            let reads = self.relay.output.has_room() && !self.relay.output_over;
             let patience = self.limits.pace().close_wait;
             let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + patience);
             let complained_at = self.exit.filter(|_| !self.errors_over).map(|(_, at)| at + patience);
-            let is_alone = self.session.is_none() && !self.is_unwanted;
+            let is_alone = !self.relay.has_core() && !self.is_unwanted;
             let abandoned_at = is_alone.then(|| self.alone_since + self.limits.alone_limit());
             let dir_check_at =
                 is_alone.then(|| self.dir_checked_at.max(self.alone_since) + self.limits.pace().close_wait);
+            let had_core = self.relay.has_core();
             tokio::select! {
+                biased;
+                // Lines pass without leaving this arm.
+                () = self.relay.carry() => {}
                 Ok((stream, _)) = self.listener.accept() => self.on_connection(stream),
                 Some(core) = self.admitted.recv() => self.begin_session(core),
-                frame = next_frame(&mut self.frames) => self.on_frame(frame),
-                permit = room(&self.session), if has_more => self.send_next(permit),
-                said = self.child.said.recv(), if reads => self.on_output(said),
-                piece = self.child.stderr.recv(), if !self.errors_over => self.on_stderr(piece),
-                Some(wrote) = self.child.wrote.recv() => self.on_written(wrote),
+                piece = self.child.stderr.recv(), if !self.errors_over => match piece {
+                    Some(piece) => self.relay.on_stderr(piece),
+                    None => self.errors_over = true,
+                },
+                () = self.child.ending.cancelled(), if !self.relay.pipes.input.is_closed() => {
+                    self.relay.pipes.input.close();
+                }
                 exit = &mut self.child.exit, if self.exit.is_none() => {
                     self.exit = Some((exit.unwrap_or_default(), Instant::now()));
                 }
-                () = sleep_until(drained_at) => self.output_over = true,
+                // Output that filled the buffer meanwhile is not over: it waits for a core.
+                () = sleep_until(drained_at) => self.relay.output_over |= self.relay.output.has_room(),
                 () = sleep_until(complained_at) => self.errors_over = true,
                 () = sleep_until(abandoned_at) => self.end_child(),
                 // Without its folder no core can find this keeper.
@@ -256,6 +244,12 @@ impl KeeperServer {
                     self.orphans = OrphanCleanup::Ended;
                 }
             }
+            if had_core && !self.relay.has_core() {
+                self.alone_since = Instant::now();
+            }
+            if std::mem::take(&mut self.relay.is_end_ordered) {
+                self.end_child();
+            }
             self.report_exit();
             self.end_orphans();
         }
@@ -264,7 +258,7 @@ impl KeeperServer {
 
     /// Whether the child has ended and nothing is left for a core.
     fn is_done(&self) -> bool {
-        let is_unheard = self.last == Some(0) || (self.is_unwanted && self.session.is_none());
+        let is_unheard = self.relay.is_exit_confirmed() || (self.is_unwanted && !self.relay.has_core());
         self.exit.is_some() && is_unheard && self.orphans == OrphanCleanup::Ended
     }
 
@@ -282,7 +276,7 @@ impl KeeperServer {
 
     /// Ends what outlived the child, once its last output is buffered or not wanted.
     fn end_orphans(&mut self) {
-        let is_time = self.last.is_some() || (self.is_unwanted && self.session.is_none());
+        let is_time = self.relay.is_exit_buffered() || (self.is_unwanted && !self.relay.has_core());
         if self.exit.is_none() || !is_time || self.orphans != OrphanCleanup::Left {
             return;
         }
@@ -306,148 +300,18 @@ impl KeeperServer {
     }
 
     fn begin_session(&mut self, AdmittedCore { stream, proof }: AdmittedCore) {
-        if self.session.is_some() {
+        if self.relay.has_core() {
             return listener::turn_away(stream, &self.scope);
         }
-        self.visits += 1;
-        let (front, back) = self.stderr.as_slices();
-        let hello = KeeperHello {
-            visit: self.visits,
-            proof: proof::to_hex(&proof),
-            pid: self.child.pid,
-            heard: self.heard,
-            state: self.state.clone(),
-            notes: self.notes.iter().map(|(id, text)| (*id, text.clone())).collect(),
-            stderr: String::from_utf8_lossy(&[front, back].concat()).into_owned(),
-        };
-        let Ok(hello) = serde_json::to_vec(&hello) else { return };
-        self.output.rewind();
-        let hello = KeeperFrame::new(FrameKind::Hello, self.visits, hello);
-        let (visit, frames) = CoreSession::begin(stream, hello, &self.limits, &self.scope);
-        (self.session, self.frames) = (Some(visit), Some(frames));
-    }
-
-    fn on_frame(&mut self, frame: Option<KeeperFrame>) {
-        let Some(KeeperFrame { kind, number, body }) = frame else { return self.end_session() };
-        match kind {
-            FrameKind::Input => {
-                if let Err(mpsc::error::TrySendError::Full(_)) = self.child.input.try_send((number, body)) {
-                    // It exceeds the agreed window, so it is no core of ours.
-                    self.end_session();
-                }
-            }
-            FrameKind::Note if body.len() <= order::NOTE_BYTES && self.notes.len() < self.limits.notes => {
-                self.notes.insert(number, String::from_utf8_lossy(&body).into_owned());
-            }
-            FrameKind::Forget => {
-                self.notes.remove(&number);
-            }
-            FrameKind::Settle => {
-                self.output.settle(number);
-                if self.last == Some(number) {
-                    self.last = Some(0);
-                }
-            }
-            FrameKind::State => self.state = Some(String::from_utf8_lossy(&body).into_owned()),
-            FrameKind::End => self.end_child(),
-            // Too many notes, or too long: the next core cannot match the reply to a handle. The call itself is fine.
-            FrameKind::Note => {}
-            // Only keepers send these, or they belong before the greeting.
-            FrameKind::Proof
-            | FrameKind::Challenge
-            | FrameKind::Hello
-            | FrameKind::Busy
-            | FrameKind::Line
-            | FrameKind::TooLong
-            | FrameKind::Exited
-            | FrameKind::Wrote
-            | FrameKind::Heard
-            | FrameKind::Stderr => self.end_session(),
-        }
-    }
-
-    fn end_session(&mut self) {
-        (self.session, self.frames) = (None, None);
-        self.alone_since = Instant::now();
-    }
-
-    fn send_next(&mut self, permit: Option<mpsc::OwnedPermit<KeeperFrame>>) {
-        let (Some(permit), Some(core)) = (permit, self.session.as_mut()) else { return };
-        if let Some(frame) = core.first.pop_front().or_else(|| self.output.next_unsent()) {
-            permit.send(frame);
-        }
-    }
-
-    /// Sends something that is only of use to a connected core.
-    fn notify_core(&mut self, frame: KeeperFrame) {
-        if let Some(core) = self.session.as_mut() {
-            core.first.push_back(frame);
-        }
-    }
-
-    fn on_output(&mut self, said: Option<ChildOutput>) {
-        match said {
-            Some(ChildOutput::First) => {
-                self.heard = true;
-                self.notify_core(KeeperFrame::bare(FrameKind::Heard, 0));
-            }
-            Some(ChildOutput::Line(line)) => {
-                self.output.put(FrameKind::Line, line);
-            }
-            Some(ChildOutput::TooLong(stub)) => {
-                self.output.put(FrameKind::TooLong, stub);
-            }
-            None => self.output_over = true,
-        }
-    }
-
-    fn on_stderr(&mut self, piece: Option<Vec<u8>>) {
-        let Some(piece) = piece else {
-            self.errors_over = true;
-            return;
-        };
-        self.stderr.extend(&piece);
-        let surplus = self.stderr.len().saturating_sub(self.limits.stderr_bytes);
-        self.stderr.drain(..surplus);
-        // A slow core gets less of it; the tail is what matters, and the next greeting has it.
-        if self.session.as_ref().is_some_and(|core| core.first.len() < STDERR_PIECES_MAX) {
-            self.notify_core(KeeperFrame::new(FrameKind::Stderr, 0, piece));
-        }
-    }
-
-    fn on_written(&mut self, outcome: WriteOutcome) {
-        let (number, done) = outcome;
-        let why = done.err().unwrap_or_default();
-        self.notify_core(KeeperFrame::new(FrameKind::Wrote, number, why.into_bytes()));
+        self.relay.begin_session(stream, proof::to_hex(&proof));
     }
 
     /// Buffers the exit message, after all output and after standard error, which says why the child ended.
     fn report_exit(&mut self) {
-        let is_silent = self.output_over && self.errors_over;
-        if let (Some((exit, _)), true, None) = (self.exit, is_silent, self.last) {
-            self.last = Some(self.output.put(FrameKind::Exited, serde_json::to_vec(&exit).unwrap_or_default()));
+        let is_silent = self.relay.output_over && self.errors_over;
+        if let (Some((exit, _)), true, false) = (self.exit, is_silent, self.relay.is_exit_buffered()) {
+            self.relay.put_exit(exit);
         }
-    }
-}
-
-/// Pieces of standard error that are queued for a slow core. Judgement.
-const STDERR_PIECES_MAX: usize = 256;
-
-async fn next_frame(frames: &mut Option<mpsc::Receiver<KeeperFrame>>) -> Option<KeeperFrame> {
-    match frames {
-        Some(frames) => frames.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn room(session: &Option<CoreSession>) -> Option<mpsc::OwnedPermit<KeeperFrame>> {
-    match session {
-        // When the writer is gone, the reader notices.
-        Some(session) => match session.out.clone().reserve_owned().await {
-            Ok(permit) => Some(permit),
-            Err(_) => std::future::pending().await,
-        },
-        None => std::future::pending().await,
     }
 }
 

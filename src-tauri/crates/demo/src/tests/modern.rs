@@ -60,6 +60,7 @@ async fn every_tool_is_listed_with_schema_and_hints_and_without_the_old_flags() 
     let all = [
         "index_folder",
         "hash_tree",
+        "plan_sorting",
         "tidy_downloads",
         "sign_in",
         "runaway",

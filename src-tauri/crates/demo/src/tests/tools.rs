@@ -285,3 +285,57 @@ async fn a_folder_without_known_files_needs_no_question() {
     let result = peer.result("tools/call", call).await;
     assert!(text(&result).starts_with("Nothing to tidy"), "{result}");
 }
+
+/// The question of `plan_sorting` and its result with this answer.
+async fn plan(arguments: Value, answer: Value) -> (Value, Value) {
+    let mut peer = Peer::start(quick());
+    let forms = json!({"elicitation": {}});
+    let mut call = json!({"name": "plan_sorting", "arguments": arguments});
+    let asked = peer.result("tools/call", declaring(call.clone(), forms.clone())).await;
+    assert_eq!(asked["resultType"], "input_required", "it asks first: {asked}");
+    call["requestState"] = asked["requestState"].clone();
+    call["inputResponses"] = json!({"question-1": answer});
+    let question = asked["inputRequests"]["question-1"]["params"].clone();
+    (question, peer.result("tools/call", declaring(call, forms)).await)
+}
+
+fn sorted_by(word: &str) -> Value {
+    json!({"action": "accept", "content": {"by": word}})
+}
+
+#[tokio::test]
+async fn a_plan_says_which_file_would_go_where_and_touches_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["photo.jpg", "paper.pdf", "notes.md", "strange.xyz"] {
+        std::fs::write(folder.path().join(name), "x").expect("a file");
+    }
+    let before = snapshot(folder.path());
+    let (question, result) = plan(json!({"folder": folder.path()}), sorted_by("kind")).await;
+    let message = question["message"].as_str().expect("words");
+    assert!(message.starts_with("How should 3 files be sorted? I found 1 image and 2 documents."), "{message}");
+    assert!(!message.contains('/'), "no path is in the question: {message}");
+    let golden = "3 files would be moved into 2 folders. No file was touched.\n\
+                  Documents (2): notes.md, paper.pdf\nImages (1): photo.jpg\n";
+    assert_eq!(text(&result), golden);
+    assert_eq!(result["structuredContent"]["wouldMove"], 3, "text and data say the same: {result}");
+    let (_, by_month) = plan(json!({"folder": folder.path()}), sorted_by("month")).await;
+    let months = shell(folder.path(), "date -u -r photo.jpg +%Y-%m");
+    assert_eq!(by_month["structuredContent"]["folders"][0]["folder"], months.trim(), "as `date` says: {by_month}");
+    for answer in [json!({"action": "decline"}), json!({"action": "cancel"}), sorted_by("none"), sorted_by("size")] {
+        let (_, result) = plan(json!({"folder": folder.path()}), answer.clone()).await;
+        assert!(!text(&result).contains("would be moved"), "{answer}: {result}");
+    }
+    assert_eq!(snapshot(folder.path()), before, "nothing was touched");
+}
+
+#[tokio::test]
+async fn without_a_folder_a_plan_is_made_of_a_sample_that_is_gone_afterwards() {
+    let (question, result) = plan(json!({}), sorted_by("month")).await;
+    let message = question["message"].as_str().expect("words");
+    assert!(message.starts_with("How should 8 sample files be sorted?"), "{message}");
+    let kinds = question["requestedSchema"]["properties"]["by"]["oneOf"].as_array().expect("choices").clone();
+    assert_eq!(kinds.len(), 3, "one choice of three: {question}");
+    assert_eq!(result["structuredContent"]["wouldMove"], 8, "{result}");
+    let months = result["structuredContent"]["folders"].as_array().expect("folders").len();
+    assert!(months >= 3, "the samples are of several months: {result}");
+}

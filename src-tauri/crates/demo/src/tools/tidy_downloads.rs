@@ -1,13 +1,11 @@
 //! `tidy_downloads`: proposes to move the files of a folder into sub-folders by kind, and asks before it moves any.
 //!
-//! `sample.rs` makes a folder when none is given, `plan.rs` lists the moves, `form.rs` asks and reads the answer,
+//! A sample folder is made when none is given; `form.rs` asks and reads the answer,
 //! `file_mover.rs` moves. A dry run is the default; the person's answer decides. Nothing is overwritten or leaves the
 //! folder.
 
 mod file_mover;
 mod form;
-mod plan;
-mod sample;
 
 use std::path::PathBuf;
 
@@ -19,9 +17,10 @@ use serde_json::json;
 use super::schemas::{folder_schema, schema};
 use crate::folder_walk::existing;
 use crate::tool_context::{ToolContext, ToolOutcome};
+use crate::tools::known_files::{KnownFile, KnownFiles};
+use crate::tools::sample;
 use crate::tools::tidy_downloads::file_mover::{FileMover, Moved};
 use crate::tools::tidy_downloads::form::TidyChoice;
-use crate::tools::tidy_downloads::plan::{PlannedMove, TidyPlan};
 
 /// Lines of a result; the rest is counted. Judgement: nobody reads more.
 const LINES_TOLD: usize = 500;
@@ -61,7 +60,7 @@ pub(super) async fn run(context: ToolContext) -> ToolOutcome {
     };
     let stop = context.stopping();
     let planned = tokio::select! {
-        planned = TidyPlan::of(&folder, &context.limits) => planned,
+        planned = KnownFiles::of(&folder, &context.limits) => planned,
         () = stop.cancelled() => return ToolOutcome::Stopped,
     };
     let plan = match planned {
@@ -96,8 +95,7 @@ pub(super) async fn run(context: ToolContext) -> ToolOutcome {
     if !choice.go {
         return ToolOutcome::Text("Nothing was touched: the answer was not to go ahead.".to_owned(), None);
     }
-    let items: Vec<PlannedMove> =
-        plan.items.into_iter().filter(|item| choice.takes(item)).take(choice.at_most).collect();
+    let items: Vec<KnownFile> = plan.items.into_iter().filter(|item| choice.takes(item)).take(choice.at_most).collect();
     if choice.dry_run {
         return ToolOutcome::Text(proposal(&items, &choice), None);
     }
@@ -108,7 +106,7 @@ fn noted(choice: &TidyChoice) -> String {
     choice.note.as_ref().map_or_else(String::new, |note| format!("Note: {note}\n"))
 }
 
-fn proposal(items: &[PlannedMove], choice: &TidyChoice) -> String {
+fn proposal(items: &[KnownFile], choice: &TidyChoice) -> String {
     let mut text = format!("Dry run: {} files would be moved, nothing was touched.\n", grouped(items.len() as u64));
     text.push_str(&noted(choice));
     for item in items.iter().take(LINES_TOLD) {
@@ -124,7 +122,7 @@ fn cut(text: &mut String, lines: usize) {
     }
 }
 
-async fn carry_out(context: &ToolContext, folder: PathBuf, items: Vec<PlannedMove>, choice: TidyChoice) -> ToolOutcome {
+async fn carry_out(context: &ToolContext, folder: PathBuf, items: Vec<KnownFile>, choice: TidyChoice) -> ToolOutcome {
     let mover = match FileMover::open(&folder) {
         Ok(mover) => std::sync::Arc::new(mover),
         Err(why) => {

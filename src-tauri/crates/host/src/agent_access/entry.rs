@@ -73,8 +73,8 @@ impl AgentEntry {
     /// The server that an agent asks for by name, or all of them.
     pub(crate) fn visit(&self, agent: AgentId, server: Option<&str>) -> Result<Principal, EntryRefusal> {
         let Some(name) = server else { return Ok(Principal { agent, server: None }) };
-        let known = self.engine.servers().into_iter().find(|(_, known)| **known == *name);
-        let (server, _) = known.ok_or_else(|| EntryRefusal::NoServer(domain::policy::plain_text(name, 80)))?;
+        let server = self.engine.server_by_name(name);
+        let server = server.ok_or_else(|| EntryRefusal::NoServer(domain::policy::plain_text(name, 80)))?;
         Ok(Principal { agent, server: Some(server) })
     }
 

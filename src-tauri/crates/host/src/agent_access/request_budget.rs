@@ -103,10 +103,11 @@ impl RequestBudget {
         let counted = Arc::clone(&held);
         let request = request.map(|body| Body::new(CountedBody { body, held: counted }));
         let response = next.run(request).await;
-        if held.is_refused.load(Ordering::Acquire) { full() } else { response }
+        if held.is_refused() { full() } else { response }
     }
 
-    pub(super) fn hold(&self, holder: Holder) -> Arc<HeldBytes> {
+    /// Holds nothing yet for a request of this holder.
+    pub(crate) fn hold(&self, holder: Holder) -> Arc<HeldBytes> {
         let (bytes, is_refused) = (AtomicU64::new(0), AtomicBool::new(false));
         Arc::new(HeldBytes { budget: self.clone(), holder, bytes, is_refused })
     }
@@ -171,7 +172,7 @@ impl Used {
 }
 
 /// What one request holds until it is answered.
-pub(super) struct HeldBytes {
+pub(crate) struct HeldBytes {
     budget: RequestBudget,
     holder: Holder,
     bytes: AtomicU64,
@@ -179,6 +180,11 @@ pub(super) struct HeldBytes {
 }
 
 impl HeldBytes {
+    /// Whether there was no room for some of the bytes.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Acquire)
+    }
+
     pub(super) fn grow(&self, bytes: usize) -> bool {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let has_room = self.budget.take(self.holder, bytes);
@@ -207,17 +213,26 @@ impl Drop for HeldBytes {
 }
 
 /// A body whose bytes are counted.
-struct CountedBody {
-    body: Body,
+pub(crate) struct CountedBody<B> {
+    body: B,
     held: Arc<HeldBytes>,
 }
 
-impl HttpBody for CountedBody {
+impl<B> CountedBody<B> {
+    pub(crate) const fn new(body: B, held: Arc<HeldBytes>) -> Self {
+        Self { body, held }
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for CountedBody<B>
+where
+    B::Error: Into<axum::BoxError>,
+{
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        let polled = Pin::new(&mut self.body).poll_frame(cx).map_err(axum::Error::new);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(data) = frame.data_ref()
             && !self.held.grow(data.len())
@@ -237,7 +252,7 @@ impl HttpBody for CountedBody {
 }
 
 /// The reply when there is no room for a body.
-fn full() -> Response {
+pub(crate) fn full() -> Response {
     too_many("open requests use all the memory they may use")
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, BrowserSessions, CoreSurroundings, LiveCore};
+use api::{Api, BrowserSessions, CoreSurroundings, LiveCore, SaveToken};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
@@ -24,14 +24,20 @@ use registry::{CallIntentsOptions, RegistryOptions, SealKey, SqliteCallIntents, 
 use tokens::FamilyCounter;
 
 use crate::agent_access::entry::AgentEntry;
+use crate::agent_access::token_file;
+use crate::app::agent_doors::OwnDoors;
 use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::start_error::StartError;
 use crate::app::watchdog::{self, OnHang, Watchdog};
 use crate::config::Config;
+use crate::doctor::HostExaminer;
+use crate::http::door_threads::DoorThreads;
+use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::SignIn;
 use crate::notifications::{self, DesktopNotifications, DesktopReach, NotificationSources};
 use crate::os::observed_clock::{ObservedClock, since_boot};
+use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
 use crate::secrets::{Vault, VaultError};
 use crate::socket::{self, AncestryOptions};
@@ -126,7 +132,8 @@ impl Adapters {
 pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCore, StartError> {
     let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
     let Adapters { secrets, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
-    let watchdog = Watchdog::start(&policy.hosting, on_hang).map_err(StartError::Thread)?;
+    let doors = Arc::new(DoorThreads::start().map_err(StartError::Thread)?);
+    let watchdog = Watchdog::start(&policy.hosting, on_hang, doors.runtimes()).map_err(StartError::Thread)?;
     // Before anything is started, so that processes which servers leave behind become children of this one.
     orphans::adopt();
     supervisor.spawn("orphans", orphans::reap(policy.hosting.clone()));
@@ -165,6 +172,10 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     let agents = agent_door(&engine, &registry, forwarder, &clock, &policy, parts);
     let sign_in = Arc::new(SignIn::new(&policy.hosting, Arc::new(since_boot)));
     let sessions: Arc<dyn BrowserSessions> = sign_in.clone();
+    let (ledger, time, hosting) = (Arc::clone(&registry), Arc::clone(&clock), policy.hosting.clone());
+    let records = Arc::new(SessionRecords::open(Arc::clone(&sign_in), ledger, time, hosting).await);
+    let agents_url = Arc::clone(&agents_at);
+    let own_doors = OwnDoors::new(held.config.paths.clone(), policy.clone(), move || agents_url.lock().url.clone());
     let live = LiveCore {
         engine: engine.clone(),
         secrets,
@@ -172,8 +183,12 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         demo: own_command("demo-server"),
         connect: own_command("connect"),
         connect_home: held.config.paths.named_home(),
+        save_token: saves_tokens(&held.config),
         locate: Arc::new(|command, cwd| program_lookup::locate(command, program_lookup::folder_of(cwd).as_deref())),
+        process_group: Arc::new(|leader| ProcessTable::of_system().group(leader)),
+        doors: Arc::new(own_doors),
         sessions,
+        examiner: Arc::new(HostExaminer::new(held.config.clone())),
         notices,
         agents_at: Arc::new(move || told.lock().clone()),
         place,
@@ -190,7 +205,19 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     let starting = AncestryOptions { is_strict: held.config.strict_agents, starters: held.starters.clone() };
     socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), starting, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
-    Ok(RunningCore { api, engine, supervisor, policy, sign_in, agents, agents_at, _watchdog: watchdog, held })
+    Ok(RunningCore {
+        api,
+        engine,
+        supervisor,
+        policy,
+        sign_in,
+        records,
+        agents,
+        doors,
+        agents_at,
+        _watchdog: watchdog,
+        held,
+    })
 }
 
 /// The token counter. Cheap to create: it builds its tables at the first count.
@@ -210,6 +237,18 @@ fn keeper_program(config: &Config, key: KeeperKey) -> Option<KeeperProgram> {
 fn own_command(name: &str) -> Vec<String> {
     let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
     program.map_or_else(Vec::new, |program| vec![program, name.into()])
+}
+
+/// Puts tokens of agents where `taskwarden connect` finds them.
+fn saves_tokens(config: &Config) -> SaveToken {
+    let paths = config.paths.clone();
+    Arc::new(move |agent, token| match token_file::save(&paths, agent, token) {
+        Ok(path) => path.to_str().map(str::to_owned),
+        Err(error) => {
+            tracing::warn!(%error, "the token of a new agent could not be saved in a file");
+            None
+        }
+    })
 }
 
 /// The gateway, and what HTTP and socket need to let agents in to it.

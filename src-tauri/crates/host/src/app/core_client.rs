@@ -18,13 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::compose::{self, Adapters};
 use crate::app::environment;
-use crate::app::lock::{CoreLock, LockError};
 use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::socket_client::{SocketClient, different_version};
 use crate::app::start_error::StartError;
 use crate::config::Config;
 use crate::config::paths::Paths;
+use crate::os::core_lock::{CoreLock, LockError};
 use crate::os::user;
 
 pub use crate::window::routes::Opener;
@@ -57,7 +57,8 @@ impl CoreClient {
         opener: Option<Opener>,
         wrap: impl FnOnce(Adapters) -> Adapters,
     ) -> Result<Self, StartError> {
-        let (paths, policy) = (config.paths.clone(), config.policy.clone());
+        // Boxed: the numbers are kilobytes, and the future holds them as long as it waits.
+        let (paths, policy) = (config.paths.clone(), Box::new(config.policy.clone()));
         let hosting = policy.hosting.clone();
         let held = match LockedDataDir::take(config) {
             Ok(held) => held,

@@ -2,10 +2,10 @@
 //!
 //! Holding it is what makes a process the core; nothing is opened in it here.
 
-use super::lock::CoreLock;
 use super::start_error::StartError;
 use crate::config::Config;
 use crate::logging;
+use crate::os::core_lock::CoreLock;
 use crate::socket::Starters;
 
 /// The data directory, held by this process: the lock is taken and logging has begun.

@@ -17,6 +17,8 @@ use super::locked_data_dir::LockedDataDir;
 use super::watchdog::Watchdog;
 use crate::agent_access::entry::AgentEntry;
 use crate::config::ListenSetting;
+use crate::http::door_threads::DoorThreads;
+use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::{Invitation, SignIn};
 use crate::http::{self, ListenError, ListenerServices};
 
@@ -27,7 +29,10 @@ pub struct RunningCore {
     pub(super) supervisor: Supervisor,
     pub(super) policy: Policy,
     pub(super) sign_in: Arc<SignIn>,
+    pub(super) records: Arc<SessionRecords>,
     pub(super) agents: AgentEntry,
+    /// Serve agents over HTTP; dropped when the core has drained.
+    pub(super) doors: Arc<DoorThreads>,
     pub(super) agents_at: Arc<Mutex<AgentsAt>>,
     /// Kept so that the watchdog watches shutdown as well.
     pub(super) _watchdog: Watchdog,
@@ -41,16 +46,18 @@ impl RunningCore {
         &self.api
     }
 
-    /// Opens the listener for agents and the browser's window, and returns the first sign-in code. Why an address could
+    /// Opens the listener for agents and the browser's window, and returns the first sign-in link. Why an address could
     /// not be opened is shown to people as well.
     ///
     /// # Errors
     /// When the address is not a loopback address or cannot be opened.
     pub(crate) async fn listen(&self, address: SocketAddr) -> Result<Invitation, ListenError> {
-        let (api, sign_in) = (self.api.clone(), Arc::clone(&self.sign_in));
-        let services = ListenerServices { api, sign_in, agents: self.agents.clone() };
-        match http::open(address, services, &self.policy, &self.supervisor).await {
-            Ok(bound) => {
+        match http::bind(address).await {
+            Ok((listener, bound)) => {
+                let (api, sign_in, records) = (self.api.clone(), Arc::clone(&self.sign_in), Arc::clone(&self.records));
+                let (agents, doors) = (self.agents.clone(), Arc::clone(&self.doors));
+                let services = ListenerServices { api, sign_in, records, agents, doors };
+                http::serve(listener, bound, services, &self.policy, &self.supervisor);
                 tracing::info!(address = %bound, "agents and the browser's window are served");
                 *self.agents_at.lock() = AgentsAt { url: Some(http::agents_url(bound)), why: None };
                 Ok(self.sign_in.invitation(bound))

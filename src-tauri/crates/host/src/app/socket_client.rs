@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use tokio_util::codec::{FramedRead, LinesCodec};
 use tokio_util::io::StreamReader;
 
-use crate::app::lock::CoreLock;
 use crate::config::paths::Paths;
 use crate::http::feed_lines::FeedLines;
 use crate::http::sign_in::Invitation;
+use crate::os::core_lock::CoreLock;
 
 /// A client of a running core.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl SocketClient {
         self.request(&format!("call/{name}"), input).await
     }
 
-    /// A new sign-in code for the window in the browser, and its address.
+    /// A new sign-in link for the window in the browser, with its code.
     pub(crate) async fn invitation(&self) -> Result<Invitation, ApiError> {
         let text = self.request("code", String::new()).await?;
         serde_json::from_str(&text).map_err(|_| different_version("the core's answer cannot be read"))

@@ -4,8 +4,8 @@ use std::io;
 
 use domain::ports::RegistryError;
 
-use super::lock::LockError;
 use crate::config::paths::HomeError;
+use crate::os::core_lock::LockError;
 use crate::secrets::VaultError;
 
 /// Why a core could not be started.

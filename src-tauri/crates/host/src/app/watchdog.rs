@@ -1,9 +1,10 @@
-//! Detects, on a thread beside the runtime, that the runtime hangs.
+//! Detects, on a thread beside the runtimes, that one of them hangs.
 //!
-//! A task of the runtime beats at intervals. When beats stay away for `watchdog_limit`, the thread logs what every
-//! worker is doing and ends or restarts the process; nothing is lost, because state is in rows. Only time in which this
-//! thread itself ran counts: a suspended laptop or a stopped process is no hang. One busy worker among others is not
-//! detected.
+//! At intervals it looks at each runtime: the shared one, and that of each door thread. One whose workers all sleep waits
+//! for events and is left asleep; any other is asked to run a task. When that does not run for `watchdog_limit`, the thread
+//! logs what every worker is doing and ends or restarts the process; nothing is lost, because state is in rows. Only time
+//! in which this thread itself ran counts: a suspended laptop or a stopped process is no hang. One busy worker among
+//! others is not detected.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 use domain::policy::HostPolicy;
 use engine::runtime::supervisor::Supervisor;
 use engine::{ThreadActivity, activities};
+use tokio::runtime::Handle;
 
 use crate::app::shutdown_signals;
 
@@ -32,40 +34,67 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Begins to watch the runtime that this is called on.
+    /// Begins to watch the runtime that this is called on, and these others.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn start(limits: &HostPolicy, on_hang: OnHang) -> std::io::Result<Self> {
+    pub(crate) fn start(limits: &HostPolicy, on_hang: OnHang, others: &[Handle]) -> std::io::Result<Self> {
         let (every, limit) = (limits.watchdog_every, limits.watchdog_limit);
-        let beats = Arc::new(AtomicU64::new(0));
         let (stop, stopped) = sync_channel(1);
-        let watched = Arc::clone(&beats);
+        // A scope of its own: shutdown is watched too, and must not wait for the heartbeats.
+        let scope = Supervisor::new();
+        let here = Handle::current();
+        let runtimes = std::iter::once(&here).chain(others);
+        let mut watched: Vec<WatchedRuntime> = runtimes.map(|runtime| WatchedRuntime::new(runtime, &scope)).collect();
         std::thread::Builder::new().name("watchdog".into()).spawn(move || {
             let begun = Instant::now();
-            if watch(&watched, &stopped, every, limit) {
-                log_threads("the runtime hangs; the process ends so that it can be started again");
+            if watch(&mut watched, &stopped, every, limit) {
+                log_threads("a runtime hangs; the process ends so that it can be started again");
                 on_hang(begun.elapsed());
             }
         })?;
-        // A scope of its own: shutdown is watched too, and must not wait for the heartbeat.
-        Supervisor::new().spawn_draining("heartbeat", beat(Arc::downgrade(&beats), every));
         Ok(Self { _stop: stop })
     }
 }
 
-/// Beats until nobody watches.
-async fn beat(beats: std::sync::Weak<AtomicU64>, every: Duration) {
-    while let Some(beats) = beats.upgrade() {
-        beats.fetch_add(1, Ordering::Relaxed);
-        drop(beats);
-        tokio::time::sleep(every).await;
+/// A runtime, and whether it runs what it is given.
+struct WatchedRuntime {
+    runtime: Handle,
+    scope: Supervisor,
+    /// Heartbeats that it was asked for, and those that it gave.
+    asked: u64,
+    given: Arc<AtomicU64>,
+    silence: Silence,
+}
+
+impl WatchedRuntime {
+    fn new(runtime: &Handle, scope: &Supervisor) -> Self {
+        let (runtime, scope, given) = (runtime.clone(), scope.clone(), Arc::default());
+        Self { runtime, scope, asked: 0, given, silence: Silence::default() }
+    }
+
+    /// How long it has been silent, after one more sleep of the watchdog, which was to last `every`.
+    fn silent_for(&mut self, slept: Duration, every: Duration) -> Duration {
+        let (is_asleep, has_beaten) = (is_asleep(&self.runtime), self.given.load(Ordering::Acquire) == self.asked);
+        if has_beaten && !is_asleep {
+            self.asked += 1;
+            let given = Arc::clone(&self.given);
+            self.scope.spawn_draining_on(&self.runtime, "heartbeat", async move {
+                given.fetch_add(1, Ordering::Release);
+            });
+        }
+        self.silence.after(has_beaten || is_asleep, slept, every)
     }
 }
 
-/// Returns when nobody needs the watch any more (false), or the runtime hangs (true).
-fn watch(beats: &AtomicU64, stopped: &Receiver<()>, every: Duration, limit: Duration) -> bool {
-    let mut silence = Silence::default();
+/// Whether every worker of a runtime waits for events. Its counter is odd from when it goes to sleep until it wakes.
+fn is_asleep(runtime: &Handle) -> bool {
+    let metrics = runtime.metrics();
+    (0..metrics.num_workers()).all(|worker| metrics.worker_park_unpark_count(worker) % 2 == 1)
+}
+
+/// Returns when nobody needs the watch any more (false), or a runtime hangs (true).
+fn watch(runtimes: &mut [WatchedRuntime], stopped: &Receiver<()>, every: Duration, limit: Duration) -> bool {
     let mut before = Instant::now();
     loop {
         match stopped.recv_timeout(every) {
@@ -75,8 +104,10 @@ fn watch(beats: &AtomicU64, stopped: &Receiver<()>, every: Duration, limit: Dura
         let now = Instant::now();
         let slept = now.duration_since(before);
         before = now;
-        if silence.after(beats.load(Ordering::Relaxed), slept, every) >= limit {
-            return true;
+        for runtime in &mut *runtimes {
+            if runtime.silent_for(slept, every) >= limit {
+                return true;
+            }
         }
     }
 }
@@ -84,16 +115,14 @@ fn watch(beats: &AtomicU64, stopped: &Receiver<()>, every: Duration, limit: Dura
 /// How long the runtime has been silent, as far as this process was running.
 #[derive(Default)]
 struct Silence {
-    beats: u64,
     lasts: Duration,
 }
 
 impl Silence {
     /// The silence after one more sleep of the watchdog, which was to last `every`.
-    fn after(&mut self, beats: u64, slept: Duration, every: Duration) -> Duration {
+    fn after(&mut self, has_turned: bool, slept: Duration, every: Duration) -> Duration {
         let counted = slept.min(every.saturating_mul(2));
-        self.lasts = if beats == self.beats { self.lasts.saturating_add(counted) } else { Duration::ZERO };
-        self.beats = beats;
+        self.lasts = if has_turned { Duration::ZERO } else { self.lasts.saturating_add(counted) };
         self.lasts
     }
 }
@@ -174,6 +203,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::http::door_threads::DoorThreads;
 
     const EVERY: Duration = Duration::from_millis(20);
 
@@ -199,7 +229,7 @@ mod tests {
         let (tell, is_told) = sync_channel(1);
         let over = Arc::new(AtomicBool::new(false));
         let guard = runtime.enter();
-        let watchdog = Watchdog::start(&limits(), told(tell)).expect("a thread");
+        let watchdog = Watchdog::start(&limits(), told(tell), &[]).expect("a thread");
         for _ in 0..2 {
             let over = Arc::clone(&over);
             supervisor.spawn("spins", async move {
@@ -218,13 +248,36 @@ mod tests {
     }
 
     #[test]
+    fn a_door_thread_that_does_not_turn_is_noticed_and_named() {
+        let runtime = two_workers();
+        let (doors, supervisor) = (DoorThreads::start().expect("threads"), Supervisor::new());
+        let (tell, is_told) = sync_channel(1);
+        let over = Arc::new(AtomicBool::new(false));
+        let guard = runtime.enter();
+        let watchdog = Watchdog::start(&limits(), told(tell), doors.runtimes()).expect("a thread");
+        let spins = Arc::clone(&over);
+        supervisor.spawn_draining_on(doors.next().expect("a thread"), "connection", async move {
+            while !spins.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let noticed = is_told.recv_timeout(Duration::from_secs(60));
+        let named = describe(&activities(), &activities());
+        over.store(true, Ordering::Relaxed);
+        drop(guard);
+        assert_eq!(noticed, Ok(()), "the hang is noticed though the shared runtime turns");
+        assert!(named.contains("connection, in one turn"), "it is named: {named}");
+        drop(watchdog);
+    }
+
+    #[test]
     fn a_runtime_that_works_hard_and_yields_does_not_hang() {
         let runtime = two_workers();
         let supervisor = Supervisor::new();
         let (tell, is_told) = sync_channel(1);
         let guard = runtime.enter();
         let limits = HostPolicy { watchdog_limit: Duration::from_secs(2), ..limits() };
-        let watchdog = Watchdog::start(&limits, told(tell)).expect("a thread");
+        let watchdog = Watchdog::start(&limits, told(tell), &[]).expect("a thread");
         for _ in 0..8 {
             supervisor.spawn("works", async {
                 loop {
@@ -240,12 +293,29 @@ mod tests {
     }
 
     #[test]
+    fn a_runtime_without_work_is_left_asleep() {
+        let runtime = two_workers();
+        let (scope, mut slept) = (Supervisor::new(), false);
+        let mut watched = WatchedRuntime::new(runtime.handle(), &scope);
+        let until = Instant::now() + Duration::from_secs(60);
+        while !slept && Instant::now() < until {
+            std::thread::yield_now();
+            slept = is_asleep(runtime.handle());
+        }
+        assert!(slept, "its workers go to sleep");
+        for _ in 0..3 {
+            assert_eq!(watched.silent_for(EVERY, EVERY), Duration::ZERO, "it is well");
+        }
+        assert_eq!(watched.asked, 0, "and nothing was given to it");
+    }
+
+    #[test]
     fn a_pause_of_the_whole_process_is_not_taken_for_a_hang() {
         let mut silence = Silence::default();
-        silence.after(1, EVERY, EVERY);
+        silence.after(true, EVERY, EVERY);
         let hour = Duration::from_secs(3_600);
-        assert_eq!(silence.after(1, hour, EVERY), EVERY * 2, "a laptop that slept has lost two intervals at most");
-        assert_eq!(silence.after(1, EVERY, EVERY), EVERY * 3, "from then on it counts again");
-        assert_eq!(silence.after(2, EVERY, EVERY), Duration::ZERO, "until the next beat");
+        assert_eq!(silence.after(false, hour, EVERY), EVERY * 2, "a laptop that slept has lost two intervals at most");
+        assert_eq!(silence.after(false, EVERY, EVERY), EVERY * 3, "from then on it counts again");
+        assert_eq!(silence.after(true, EVERY, EVERY), Duration::ZERO, "until the next beat");
     }
 }

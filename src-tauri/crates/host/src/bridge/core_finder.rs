@@ -15,11 +15,12 @@ use parking_lot::Mutex;
 use reqwest::StatusCode;
 use serde_json::Value;
 
+use crate::agent_access::token_file;
 use crate::app::core_client::CoreClient;
-use crate::app::lock::CoreLock;
 use crate::app::socket_client::{connect_options, unprepared};
 use crate::bridge::unanswered::ForwardedRequests;
 use crate::config::Config;
+use crate::os::core_lock::CoreLock;
 use crate::socket::{AGENT_HEADER, PROTOCOL, SERVER_HEADER};
 
 /// A stream to the core, in both directions.
@@ -30,7 +31,8 @@ pub(crate) struct CoreFinder {
     client: reqwest::Client,
     config: Config,
     agent: String,
-    token: String,
+    /// Replaced when the agent was given a new one and the file has it.
+    token: Mutex<String>,
     /// One server, or all.
     server: Option<String>,
     /// The core that is being started, and whether starting is allowed.
@@ -39,6 +41,8 @@ pub(crate) struct CoreFinder {
 
 /// How much a failing start may print, in bytes; a few lines are read.
 const FAILURE_BYTES: u64 = 16_384;
+/// How often a refused bridge reads its saved token again. Judgement: a second, a saved token is there in milliseconds.
+const REFUSALS: u32 = 20;
 /// The longest reason shown to a client, in characters.
 const FAILURE_CHARS: usize = 300;
 
@@ -64,17 +68,24 @@ impl CoreFinder {
     pub(crate) fn new(config: Config, agent: String, token: String, server: Option<String>) -> Result<Self, ApiError> {
         let options = connect_options(&config.paths, &config.policy).pool_max_idle_per_host(0);
         let client = options.build().map_err(|error| unprepared(&error))?;
-        Ok(Self { client, config, agent, token, server, started: Arc::default() })
+        Ok(Self { client, config, agent, token: Mutex::new(token), server, started: Arc::default() })
     }
 
     /// Tries until there is a core. Starts one if the client waits for something and no core has the data directory.
     /// Dropping the future leaves a started core alone.
     pub(crate) async fn find(&self, requests: &Mutex<ForwardedRequests>) -> Result<CoreStream, ApiError> {
-        let mut has_asked = false;
+        let (mut has_asked, mut refused) = (false, 0);
         loop {
             match self.open().await {
                 Ok(stream) => return Ok(stream),
-                Err(OpenError::Refused(error)) => return Err(error),
+                // The connection of an agent ends when it is given a new token, a moment before the file has it.
+                Err(OpenError::Refused(error)) if refused >= REFUSALS || !self.has_saved_token() => return Err(error),
+                Err(OpenError::Refused(_)) => {
+                    refused += 1;
+                    self.read_saved_token();
+                    tokio::time::sleep(self.config.policy.hosting.doorway.bridge_step).await;
+                    continue;
+                }
                 Err(OpenError::NotThere) => {}
             }
             let is_wanted = requests.lock().is_waiting();
@@ -99,6 +110,17 @@ impl CoreFinder {
         }
     }
 
+    /// Whether the token comes from the file that the core keeps current; one from the environment stays as it is.
+    fn has_saved_token(&self) -> bool {
+        std::env::var_os(token_file::VARIABLE).is_none() && self.config.paths.agent_token(&self.agent).exists()
+    }
+
+    fn read_saved_token(&self) {
+        if let Ok(token) = token_file::find(&self.config.paths, &self.agent) {
+            *self.token.lock() = token;
+        }
+    }
+
     async fn open(&self) -> Result<CoreStream, OpenError> {
         let mut asked = self
             .client
@@ -106,7 +128,7 @@ impl CoreFinder {
             .header("connection", "upgrade")
             .header("upgrade", PROTOCOL)
             .header(AGENT_HEADER, &self.agent)
-            .bearer_auth(&self.token);
+            .bearer_auth(self.token.lock().as_str());
         if let Some(server) = &self.server {
             asked = asked.header(SERVER_HEADER, server);
         }

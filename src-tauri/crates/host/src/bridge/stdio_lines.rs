@@ -22,20 +22,45 @@ pub(crate) struct StdioLines<R> {
     line: Vec<u8>,
     cap: usize,
     is_too_long: bool,
+    /// Whether a last line without a line break is one.
+    has_open_end: bool,
 }
+
+/// One read: many small lines at once, and few reads for a large one.
+const READ_BYTES: usize = 64 * 1_024;
 
 impl<R: AsyncRead + Unpin> StdioLines<R> {
     /// Lines of at most `cap` bytes.
     pub(crate) fn new(from: R, cap: usize) -> Self {
-        Self { from: BufReader::new(from), line: Vec::new(), cap, is_too_long: false }
+        Self {
+            from: BufReader::with_capacity(READ_BYTES, from),
+            line: Vec::new(),
+            cap,
+            is_too_long: false,
+            has_open_end: true,
+        }
     }
 
-    /// The next line that is not empty; `None` at the end. The last line needs no line break. Cancel-safe.
+    /// A last line without a line break is half a line, and is dropped: its writer died over it.
+    pub(crate) fn without_half_lines(self) -> Self {
+        Self { has_open_end: false, ..self }
+    }
+
+    /// Whether the next line was read already, so that [`StdioLines::next`] does not wait for it.
+    pub(crate) fn has_line(&self) -> bool {
+        let read = self.from.buffer();
+        let line = keeper::line_end(read).and_then(|end| read.get(..end));
+        // An empty line is skipped, and what comes after it may not be here yet.
+        line.is_some_and(|line| !line.trim_ascii().is_empty())
+    }
+
+    /// The next line that is not empty; `None` at the end. The last line needs no line break, unless half lines are
+    /// dropped. Cancel-safe.
     pub(crate) async fn next(&mut self) -> io::Result<Option<StdioLine>> {
         loop {
             let chunk = self.from.fill_buf().await?;
             let is_end = chunk.is_empty();
-            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let end = keeper::line_end(chunk);
             let taken = end.unwrap_or(chunk.len());
             if self.line.len().saturating_add(taken) > self.cap {
                 self.is_too_long = true;
@@ -47,6 +72,10 @@ impl<R: AsyncRead + Unpin> StdioLines<R> {
             self.from.consume(taken.saturating_add(usize::from(end.is_some())));
             if end.is_none() && !is_end {
                 continue;
+            }
+            if is_end && !self.has_open_end {
+                self.line = Vec::new();
+                return Ok(None);
             }
             if std::mem::take(&mut self.is_too_long) {
                 return Ok(Some(StdioLine::TooLong));
@@ -87,18 +116,18 @@ pub(crate) fn output() -> Pin<Box<dyn AsyncWrite + Send>> {
 #[cfg(unix)]
 mod unix {
     use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
     use std::pin::Pin;
 
     use rustix::fs::{FileType, fstat};
     use tokio::io::{AsyncRead, AsyncWrite};
-    use tokio::net::UnixStream;
     use tokio::net::unix::pipe;
 
     pub(crate) fn input() -> Option<Pin<Box<dyn AsyncRead + Send>>> {
         let (kind, own) = copy(rustix::stdio::stdin())?;
         match kind {
             FileType::Fifo => Some(Box::pin(pipe::Receiver::from_owned_fd(own).ok()?)),
-            FileType::Socket => Some(Box::pin(socket(own)?)),
+            FileType::Socket => Some(Box::pin(keeper::reader(socket(own)?).ok()?)),
             _ => None,
         }
     }
@@ -107,7 +136,7 @@ mod unix {
         let (kind, own) = copy(rustix::stdio::stdout())?;
         match kind {
             FileType::Fifo => Some(Box::pin(pipe::Sender::from_owned_fd(own).ok()?)),
-            FileType::Socket => Some(Box::pin(socket(own)?)),
+            FileType::Socket => Some(Box::pin(keeper::LocalWriter::new(socket(own)?))),
             _ => None,
         }
     }
@@ -118,15 +147,24 @@ mod unix {
     }
 
     fn socket(own: OwnedFd) -> Option<UnixStream> {
-        let stream = std::os::unix::net::UnixStream::from(own);
+        let stream = UnixStream::from(own);
         stream.set_nonblocking(true).ok()?;
-        UnixStream::from_std(stream).ok()
+        Some(stream)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn half_a_line_of_a_core_that_died_is_no_line() {
+        let text: &[u8] = b"{\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[";
+        let mut lines = StdioLines::new(text, 100).without_half_lines();
+        let whole = Some(StdioLine::Whole(b"{\"id\":1,\"result\":{}}".to_vec()));
+        assert_eq!(lines.next().await.expect("a line"), whole, "what ended is a line");
+        assert_eq!(lines.next().await.expect("the end"), None, "what broke off answers nothing");
+    }
 
     #[tokio::test]
     async fn lines_are_cut_at_their_marks_and_too_long_ones_are_told() {
@@ -141,5 +179,20 @@ mod tests {
         );
         assert_eq!(lines.next().await.expect("a line"), whole("{\"b\":2}"), "the last needs no mark");
         assert_eq!(lines.next().await.expect("the end"), None);
+    }
+
+    #[tokio::test]
+    async fn a_line_is_only_announced_when_it_can_be_had_without_waiting() {
+        use tokio::io::AsyncWriteExt as _;
+        let (mut to, from) = tokio::io::duplex(1_024);
+        let mut lines = StdioLines::new(from, 100);
+        to.write_all(b"one\ntwo\n \nthr").await.expect("written");
+        lines.next().await.expect("one");
+        assert!(lines.has_line(), "the second came with it");
+        lines.next().await.expect("two");
+        assert!(!lines.has_line(), "a blank line is none, and the third is not whole");
+        to.write_all(b"ee\nfour").await.expect("written");
+        assert_eq!(lines.next().await.expect("a line"), Some(StdioLine::Whole(b"three".to_vec())));
+        assert!(!lines.has_line(), "the last has no end yet");
     }
 }

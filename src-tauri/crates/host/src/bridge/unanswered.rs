@@ -126,12 +126,19 @@ impl ForwardedRequests {
 
     /// Notes a line from the core; true if it is to be passed to the client.
     pub(crate) fn accept_core_line(&mut self, line: &[u8]) -> bool {
+        if let Some(id) = answered_id(line) {
+            return self.accept_answer(id);
+        }
         let Ok(peek) = serde_json::from_slice::<Peek<'_>>(line) else { return true };
         if peek.method.is_some() {
             return true;
         }
         // A reply with a null id reports a line that could not be read.
         let Some(id) = peek.id.map(RawValue::get).filter(|id| *id != "null") else { return true };
+        self.accept_answer(id)
+    }
+
+    fn accept_answer(&mut self, id: &str) -> bool {
         if let Some(hello) = self.hello.as_mut().filter(|hello| hello.id == id) {
             hello.is_answered = true;
         }
@@ -146,7 +153,8 @@ impl ForwardedRequests {
 
     /// Marks all open requests as sent.
     pub(crate) fn mark_sent(&mut self) {
-        for open in &mut self.open {
+        // Those before one that was sent were sent as well.
+        for open in self.open.iter_mut().rev().take_while(|open| !open.is_sent) {
             open.is_sent = true;
         }
     }
@@ -180,6 +188,23 @@ impl ForwardedRequests {
         self.kept_bytes = self.kept_bytes.saturating_sub(closed.line.map_or(0, |line| line.len()));
         true
     }
+}
+
+/// The id in an answer as the core writes it, without reading the rest of a line that may be long. `None` for every
+/// other line, which is read.
+fn answered_id(line: &[u8]) -> Option<&str> {
+    let rest = line.strip_prefix(br#"{"jsonrpc":"2.0","id":"#)?;
+    let end = match rest.split_first()? {
+        (b'"', text) => {
+            let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            // One with an escape in it is read in full.
+            (text.get(end) == Some(&b'"')).then_some(end + 2)?
+        }
+        _ => rest.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'-').filter(|end| *end > 0)?,
+    };
+    let (id, rest) = rest.split_at_checked(end)?;
+    let is_answer = rest.starts_with(br#","result":"#) || rest.starts_with(br#","error":"#);
+    std::str::from_utf8(id).ok().filter(|_| is_answer)
 }
 
 /// Whether a line is the answer to the request with this id.
@@ -247,6 +272,33 @@ mod tests {
             "requests of the core pass"
         );
         assert!(requests.accept_core_line(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#));
+    }
+
+    #[test]
+    fn the_id_of_an_answer_is_the_same_whether_the_line_is_read_or_only_its_beginning() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{"id":8,"method":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":-7,"error":{"code":1,"message":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":"a,b","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"a\"b","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"a\\","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#,
+            r#"{"jsonrpc":"2.0","id":7 ,"result":{}}"#,
+            r#"{"result":{},"id":7,"jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":7"#,
+            r#"{"jsonrpc":"2.0","id":""#,
+        ] {
+            let read = serde_json::from_str::<Peek<'_>>(line).ok().filter(|peek| peek.method.is_none());
+            let read = read.and_then(|peek| peek.id).map(RawValue::get);
+            if let Some(id) = answered_id(line.as_bytes()) {
+                assert_eq!(read.or(Some(id)), Some(id), "{line}");
+            }
+        }
+        assert_eq!(answered_id(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), Some("7"), "the common one is short");
+        assert_eq!(answered_id(br#"{"jsonrpc":"2.0","id":"q-7","result":{}}"#), Some("\"q-7\""), "texts as well");
+        assert_eq!(answered_id(br#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#), None, "a request is none");
     }
 
     #[test]

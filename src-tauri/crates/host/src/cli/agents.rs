@@ -1,14 +1,16 @@
 //! `taskwarden agents`: add, list and revoke agents.
 //!
-//! Adding is in `add.rs`, the bridge of an agent's program in `connect.rs`. What an agent may do is not decided here.
+//! Adding is in `add.rs`, a new token in `new_token.rs`, the bridge of an agent's program in `connect.rs`. What an agent may do is not decided here.
 
 mod add;
 pub(crate) mod connect;
+mod new_token;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
 use api::calls::agents::{AgentList, AgentRevoked, RevokeAgent};
 use api::calls::tasks::cancel::CancelList;
+use api::dto::task::facts::CancelStateDto;
 use api::dto::{AgentFacts, moment};
 use api::format::time;
 use api::{ApiError, Code};
@@ -30,6 +32,8 @@ use crate::config::Config;
 pub(crate) enum AgentsCommand {
     /// Add an agent, and print its token once with settings for its program.
     Add(add::AddAgentArgs),
+    /// Make a new token for an agent, and print it once with settings. The old token stops working at once.
+    NewToken(new_token::NewTokenArgs),
     /// List all agents.
     List,
     /// Revoke an agent's access at once, and ask servers to cancel all its tasks.
@@ -48,6 +52,7 @@ pub(crate) enum AgentsCommand {
 pub(crate) async fn run(command: AgentsCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
         AgentsCommand::Add(input) => add::add(input, config, screen).await,
+        AgentsCommand::NewToken(input) => new_token::replace(input, config, screen).await,
         AgentsCommand::List => list(config, screen).await,
         AgentsCommand::Revoke { name, reason, yes } => revoke(name, reason, yes, config, screen).await,
     }
@@ -105,7 +110,7 @@ async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config
     token_file::forget(&config.paths, name);
     if screen.is_json() {
         screen.json(&revoked)?;
-        let refused = revoked.stops.iter().any(|stop| stop.state == "refused");
+        let refused = revoked.stops.iter().any(|stop| stop.state == CancelStateDto::Refused);
         return Ok(if refused { Code::Refused.exit() } else { DONE });
     }
     screen.line(&format!("Agent `{name}` no longer has access."));

@@ -1,10 +1,12 @@
 //! `taskwarden budget`: how full the context windows of agents are, and how tokens are counted.
 //!
 //! Every figure carries its mark (`≈` measured error, `≤` upper bound) or is exact. What an agent's program adds to its
-//! window is not visible here, and the output says so. History and waste are in `budget/history.rs`.
+//! window is not visible here, and the output says so. History and waste are in `budget/history.rs`, prices in
+//! `budget/price.rs`.
 
 mod agent_budget;
 mod history;
+mod price;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
@@ -38,6 +40,7 @@ Examples:
   taskwarden budget claude --history 48    what it received over two days
   taskwarden budget --history 720 --csv    one month, for a spreadsheet
   taskwarden budget set claude --model claude-opus-4-7
+  taskwarden budget price gpt-5 --input 1.25 --output 10 --currency USD
 
 All figures are tokens. `taskwarden rules set` sets limits.";
 
@@ -82,6 +85,8 @@ enum Change {
         /// The agent's name or id.
         agent: String,
     },
+    /// Show or set what tokens of a model cost.
+    Price(price::PriceArgs),
 }
 
 /// How tokens of an agent are counted; `auto` means as its client reports it.
@@ -113,6 +118,7 @@ pub(crate) async fn run(command: BudgetArgs, config: &Config, screen: &Screen) -
     let BudgetArgs { change, agent, today, history, csv, waste } = command;
     match change {
         Some(Change::Set(input)) => return set(input, config, screen).await,
+        Some(Change::Price(input)) => return price::run(input, config, screen).await,
         Some(Change::Empty { agent }) => {
             let budget: BudgetDto = CoreClient::attach(config)?.request("budgets.empty", &OneAgent { agent }).await?;
             return changed(&budget, "Its window now counts as empty.", screen);
@@ -181,11 +187,11 @@ fn list(list: &BudgetList, screen: &Screen) -> CommandResult {
             "PASSED",
             "COMING",
             "KEPT OUT",
-            "BURN",
+            "RATE",
             "FULL IN",
         ],
         cut: &["TOKENIZER"],
-        spare: &["BURN", "KEPT OUT", "TOKENIZER", "FULL IN", "PASSED", "COMING"],
+        spare: &["RATE", "KEPT OUT", "TOKENIZER", "FULL IN", "PASSED", "COMING"],
     };
     table::print(screen, layout, rows);
     note_more(list.more, screen);

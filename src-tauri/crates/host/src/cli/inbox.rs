@@ -1,11 +1,13 @@
 //! `taskwarden inbox`: everything that waits for a person, oldest first, with the command that answers it.
 //!
-//! It only shows. `answer.rs` sends answers; `question_dialogue.rs` asks at the terminal while another command waits.
+//! It only shows. `answered.rs` shows what was answered and which rules answer, `answer.rs` sends answers; `question_dialogue.rs` asks at the terminal while another command waits.
 
 pub(crate) mod answer;
+mod answered;
 pub(crate) mod question_dialogue;
 
 use api::calls::inbox::ReadInbox;
+use api::dto::inbox::row::InboxKind;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
 use api::form;
 use api::format::time;
@@ -20,19 +22,43 @@ use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct InboxArgs {
     /// Show this page of the questions; the first is 1.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
+    #[command(subcommand)]
+    what: Option<InboxCommand>,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum InboxCommand {
+    /// Show answered questions: who answered what, when and from where
+    Answered {
+        /// Show this page; the first is 1.
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+        page: Option<u32>,
+    },
+    /// Show the rules that answer questions automatically, or end one
+    Rules {
+        /// End this rule; people are asked again.
+        #[arg(long, value_name = "RULE")]
+        end: Option<String>,
+    },
 }
 
 pub(crate) async fn run(command: &InboxArgs, config: &Config, screen: &Screen) -> CommandResult {
+    match &command.what {
+        None => {}
+        Some(InboxCommand::Answered { page }) => return answered::run(*page, config, screen).await,
+        Some(InboxCommand::Rules { end }) => return answered::rules(end.as_deref(), config, screen).await,
+    }
     let core = CoreClient::attach_or_read(config).await?;
     let inbox: InboxDto = core.request("inbox", &command.page(config, screen)).await?;
     if screen.is_json() {
         return screen.json(&inbox);
     }
-    if inbox.total == 0 && inbox.decisions.is_empty() {
+    if inbox.total == 0 && inbox.decisions.is_empty() && inbox.trouble.is_empty() {
         screen.line("Nothing waits for you. Questions of tasks appear here as soon as a server asks.");
         return Ok(DONE);
     }
@@ -42,6 +68,9 @@ pub(crate) async fn run(command: &InboxArgs, config: &Config, screen: &Screen) -
     pages(&inbox, command.page.unwrap_or(1), screen);
     if !inbox.decisions.is_empty() {
         decisions(&inbox.decisions, screen);
+    }
+    if !inbox.trouble.is_empty() {
+        trouble(&inbox.trouble, screen);
     }
     if core.is_read_only() {
         screen.note("No core is running, so you cannot answer. Start one with `taskwarden serve`.");
@@ -136,7 +165,7 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
         let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
         let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
         let allowed = row.limit.map(|limit| format!(", at most {} are allowed", grouped(limit))).unwrap_or_default();
-        let (what, how) = if row.kind == "held" {
+        let (what, how) = if row.kind == InboxKind::Held {
             let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
             let why = match row.why {
                 Some(HeldWhy::DoesNotFit) => ", it does not fit into the rest of the window".to_owned(),
@@ -153,6 +182,44 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
         let whose = row.agent.as_deref().map(|agent| format!(" for {}", one_line(agent))).unwrap_or_default();
         screen.line(&format!("  {tool} on {}{whose}, {since}: {what}", one_line(&row.server)));
         screen.line(&format!("    {how}"));
+    }
+}
+
+/// Tasks in trouble, one item for each cause, with what can be done.
+fn trouble(rows: &[InboxRow], screen: &Screen) {
+    /// More handles would make the line unreadable; `tasks list` has all.
+    const SHOWN: usize = 4;
+    let (whole, now) = (!screen.is_terminal(), sentences::now());
+    screen.line("In trouble:");
+    for row in rows {
+        let server = one_line(&row.server);
+        let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+        let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
+        let what = match (row.kind, row.call_count) {
+            (InboxKind::Unconfirmed, 0) => format!("{tool} was never confirmed by {server}"),
+            (InboxKind::Unconfirmed, calls) => format!("the connection to {server} ended during {calls} calls"),
+            (InboxKind::Lost, 0) => format!("{server} no longer knows {tool}"),
+            (InboxKind::Lost, calls) => format!("{server} no longer knows {calls} tasks"),
+            (InboxKind::Blocked, _) => format!("{server} needs a sign-in"),
+            (InboxKind::Overdue, _) => format!("{tool} on {server} is later than agreed or usual"),
+            // Questions and decisions are listed above.
+            (InboxKind::Form | InboxKind::Url | InboxKind::Unsupported | InboxKind::Held | InboxKind::OverLimit, _) => {
+                continue;
+            }
+        };
+        screen.line(&format!("  {what}, {since}"));
+        let ids: Vec<&str> = row
+            .task
+            .iter()
+            .chain(row.calls.iter().map(|call| &call.task))
+            .take(SHOWN)
+            .map(|id| short_id(id, whole))
+            .collect();
+        if !ids.is_empty() {
+            let more = usize::try_from(row.call_count).unwrap_or(usize::MAX).saturating_sub(ids.len());
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            screen.line(&format!("    {}{more}", ids.join(", ")));
+        }
     }
 }
 

@@ -1,19 +1,22 @@
-//! `taskwarden servers`: add, list, show, tools and remove.
+//! `taskwarden servers`: add, list, show, tools, log, restart, end and remove.
 //!
-//! Adding is in `add.rs`. Health is current and only known while a core runs; everything else is as last negotiated.
+//! Adding is in `add.rs`, the log and the end of a process in `running.rs`. Health is current and only known while a core runs; everything else is as last negotiated.
 //! Nothing is contacted from here.
 
 mod add;
 pub(crate) mod consent;
+mod running;
 
 use anstyle::AnsiColor;
 use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ServerTools};
 use api::calls::{Nothing, OneServer};
+use api::dto::server::{DialectDto, HealthKind};
 use api::dto::{AddressDto, HealthDto, ServerDto, ToolDto, moment};
 use api::format::time;
 use api::{ApiError, Code};
 use clap::Subcommand;
 
+use self::running::Act;
 use super::input::prompt;
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, quoted, shell_word};
@@ -40,6 +43,30 @@ pub(crate) enum ServersCommand {
         /// The server's name.
         name: String,
     },
+    /// Show a server's log: its standard error, and when its process started and ended.
+    Log {
+        /// The server's name.
+        name: String,
+        /// Go on with new lines until Ctrl-C.
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// End a local server's process and start it again, or open the connection to a remote one anew.
+    Restart {
+        /// The server's name.
+        name: String,
+        /// Do not ask for confirmation.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// End a local server's process with everything it started. The next call starts it again.
+    End {
+        /// The server's name.
+        name: String,
+        /// Do not ask for confirmation.
+        #[arg(long, short)]
+        yes: bool,
+    },
     /// Remove a server. Its tasks stay on record.
     Remove {
         /// The server's name.
@@ -56,6 +83,9 @@ pub(crate) async fn run(command: ServersCommand, config: &Config, screen: &Scree
         ServersCommand::List => list(config, screen).await,
         ServersCommand::Show { name } => show(name, config, screen).await,
         ServersCommand::Tools { name } => tools(name, config, screen).await,
+        ServersCommand::Log { name, follow } => running::log(name, follow, config, screen).await,
+        ServersCommand::Restart { name, yes } => running::act(Act::Restart, name, yes, config, screen).await,
+        ServersCommand::End { name, yes } => running::act(Act::End, name, yes, config, screen).await,
         ServersCommand::Remove { name, yes } => remove(name, yes, config, screen).await,
     }
 }
@@ -102,12 +132,12 @@ fn row(server: &ServerDto) -> Vec<TableCell> {
 }
 
 fn health_cell(health: &HealthDto) -> TableCell {
-    match health.kind.as_str() {
-        "up" => toned("up", AnsiColor::Green),
-        "connecting" => toned("connecting", AnsiColor::Blue),
-        "blocked" => toned("needs you", AnsiColor::Yellow),
-        "down" => toned("down", AnsiColor::Red),
-        other => text(one_line(other)),
+    match health.kind {
+        HealthKind::Up => toned("up", AnsiColor::Green),
+        HealthKind::Connecting => toned("connecting", AnsiColor::Blue),
+        HealthKind::Blocked => toned("needs you", AnsiColor::Yellow),
+        HealthKind::Down => toned("down", AnsiColor::Red),
+        HealthKind::Unknown => text(health.kind.to_string()),
     }
 }
 
@@ -175,8 +205,8 @@ async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
 fn protocol(server: &ServerDto) -> String {
     let era = server.era.as_deref().unwrap_or("not known yet");
     let version = server.protocol_version.as_deref().map(|v| format!(" ({})", one_line(v))).unwrap_or_default();
-    let tasks = match server.dialect.as_deref() {
-        Some("none") => ", no tasks of its own".to_owned(),
+    let tasks = match server.dialect {
+        Some(DialectDto::NoTasks) => ", no tasks of its own".to_owned(),
         Some(dialect) => format!(", tasks {dialect}"),
         None => String::new(),
     };

@@ -157,7 +157,7 @@ numbers! { NAMES set_plain Policy:
 }
 
 numbers! { GATEWAY_NAMES set_gateway GatewayPolicy:
-    shown_after, shown_at_once, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
+    shown_after, show_every, shown_at_once, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
     learned_timeout_min, learned_timeout_percent, learned_timeout_spread, learned_timeout_kept,
     requests_per_agent_max, requests_per_second, requests_burst, result_page_bytes,
     agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
@@ -170,10 +170,12 @@ numbers! { GATEWAY_NAMES set_gateway GatewayPolicy:
 
 numbers! { KEEPING_NAMES set_keeping KeeperPolicy:
     alone_limit, kept_bytes, greeting_limit, handover_limit, proof_limit, input_bytes, input_messages, replies_kept,
+    confirm_wait,
 }
 
 numbers! { COUNTING_NAMES set_counting CountingPolicy:
-    on, queue_messages, queue_bytes, batch_messages, batch_bytes, show_every, flush_every, task_every, burn_over,
+    on, queue_messages, queue_bytes, batch_messages, batch_bytes, look_every, copied_bytes, show_every, flush_every,
+    task_every, burn_over,
     quiet_is_new, comes_back_within, windows_max, windows_shown, slice_tokens, short_lines, short_tokens, warn_percent,
     full_percent, burn_least, burn_times, slice_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
 }

@@ -5,9 +5,9 @@
 use std::fs;
 
 use api::calls::core::doctor::{CoreFacts, NamedFacts};
+use api::calls::core::findings::Finding;
 use api::format::time::count;
 
-use super::finding::Finding;
 use crate::config::Config;
 use crate::config::paths::is_private;
 

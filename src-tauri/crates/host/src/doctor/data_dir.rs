@@ -7,14 +7,14 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use api::calls::core::findings::Finding;
 use domain::ports::Clock as _;
 use domain::time::Timestamp;
 use engine::SystemClock;
 
-use super::finding::Finding;
-use crate::app::lock::CoreLock;
 use crate::config::Config;
 use crate::config::paths::is_private;
+use crate::os::core_lock::CoreLock;
 
 pub(crate) fn examine(config: &Config) -> Vec<Finding> {
     let home = config.paths.home();

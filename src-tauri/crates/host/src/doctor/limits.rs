@@ -3,9 +3,8 @@
 //! One line if all is well; otherwise each limit that is nearly used up, with what can be done.
 
 use api::calls::core::doctor::NamedFacts;
+use api::calls::core::findings::Finding;
 use api::calls::core::limits::{LimitRow, LimitUnit};
-
-use super::finding::Finding;
 
 const KIB: u64 = domain::policy::KIB as u64;
 const AREA: &str = "limits";

@@ -6,12 +6,13 @@
 use std::path::Path;
 
 use api::calls::core::doctor::NamedFacts;
+use api::calls::core::findings::Finding;
+use api::dto::server::HealthKind;
 use api::dto::{AddressDto, RefusedQuestionsDto, ServerDto, moment};
 use api::format::time;
 use domain::ports::Clock as _;
 use engine::SystemClock;
 
-use super::finding::Finding;
 use crate::config::Config;
 use crate::os::program_lookup;
 
@@ -34,10 +35,10 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
         ));
     }
     // The core's own attempt decides where there was one: its PATH differs from that of this command.
-    let is_told = match server.health.kind.as_str() {
-        "up" => true,
-        "connecting" | "down" | "blocked" => has_core,
-        _ => false,
+    let is_told = match server.health.kind {
+        HealthKind::Up => true,
+        HealthKind::Connecting | HealthKind::Down | HealthKind::Blocked => has_core,
+        HealthKind::Unknown => false,
     };
     let mut lacks = false;
     if let AddressDto::Stdio { command, cwd, .. } = &server.address
@@ -83,12 +84,16 @@ fn reach(config: &Config, server: &ServerDto, has_core: bool, area: &str) -> Opt
     let why = health.why.clone().unwrap_or_else(|| "no reason is known".into());
     let hint = health.hint.clone().unwrap_or_else(|| "It will be tried again automatically.".into());
     let last = last_output(config, &server.stderr_tail);
-    match health.kind.as_str() {
-        "up" => Some(Finding::fine(area, format!("up ({protocol})"))),
-        "connecting" => Some(Finding::note(area, format!("connecting ({protocol})"), "Check again in a moment.")),
-        "down" | "blocked" => Some(Finding::broken(area, format!("{}: {why}{last}", health.kind), hint)),
-        _ if has_core => Some(Finding::note(area, "not tried yet", "Check again in a moment.")),
-        _ => None,
+    match health.kind {
+        HealthKind::Up => Some(Finding::fine(area, format!("up ({protocol})"))),
+        HealthKind::Connecting => {
+            Some(Finding::note(area, format!("connecting ({protocol})"), "Check again in a moment."))
+        }
+        HealthKind::Down | HealthKind::Blocked => {
+            Some(Finding::broken(area, format!("{}: {why}{last}", health.kind), hint))
+        }
+        HealthKind::Unknown if has_core => Some(Finding::note(area, "not tried yet", "Check again in a moment.")),
+        HealthKind::Unknown => None,
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
         let found = one(&config, &server(kind), has_core);
         found
             .into_iter()
-            .filter(|one| one.grade == crate::doctor::finding::Grade::Broken)
+            .filter(|one| one.grade == api::calls::core::findings::Grade::Broken)
             .map(|one| one.message)
             .collect()
     }

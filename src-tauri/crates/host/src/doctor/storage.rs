@@ -3,11 +3,10 @@
 //! Grades what the core or the registry reported (`CoreFacts`); looks at nothing itself.
 
 use api::calls::core::doctor::CoreFacts;
+use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
 use api::format::time::count;
 use api::format::tokens::grouped;
-
-use super::finding::Finding;
 
 pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     let mut found = Vec::new();

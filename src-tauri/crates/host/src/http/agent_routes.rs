@@ -1,22 +1,32 @@
 //! Agents over HTTP: `/mcp` for all servers, `/mcp/NAME` for one (ruling 27).
 //!
-//! The layer here runs before the gateway's endpoint: first Host and Origin, then the token, the server, and the rate;
-//! the body is read only after all four, except for the id of a request that a revoked agent sends. An agent's token
-//! opens nothing else of this listener, and a browser's cookie does not open this.
+//! What is checked before the gateway's endpoint sees a request: first Host and Origin, then the token, the server, and the
+//! rate; the body is read only after all four, except for the id of a request that a revoked agent sends. A POST that
+//! passes goes straight to the endpoint; everything else goes through the router, whose layer refuses in the agents'
+//! words. An agent's token opens nothing else of this listener, and a browser's cookie does not open this.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{
+    HeaderMap, HeaderValue, Method, Request as HttpRequest, Response as HttpResponse, StatusCode, header,
+};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use domain::policy;
-use mcp::server::{check_fetch_site, check_host_and_origin};
+use hyper::body::Incoming;
+use mcp::server::{
+    ClientConnection, HttpEndpoint, Principal, ReplyBody, RequestSender, check_fetch_site, check_host_and_origin,
+    takes_post,
+};
 use percent_encoding::percent_decode_str;
 
 use crate::agent_access::entry::{AgentEntry, EntryRefusal};
-use crate::agent_access::request_budget::{ConnectionOwner, Holder, too_many_connections};
+use crate::agent_access::request_budget::{ConnectionOwner, CountedBody, Holder, full, too_many_connections};
+use crate::http::connection::TimedBody;
 use crate::json_reply::refused;
 
 /// The path for all servers.
@@ -26,16 +36,74 @@ const REVOKED: i32 = -32_000;
 /// The path for one server.
 const ONE: &str = "/mcp/{server}";
 
+/// The endpoint for agents at one listener.
+#[derive(Clone)]
+pub(crate) struct AgentRoutes(Arc<AgentState>);
+
 struct AgentState {
     entry: AgentEntry,
+    endpoint: HttpEndpoint,
     port: u16,
 }
 
-/// The routes of agents.
-pub(crate) fn router(entry: AgentEntry, bound: std::net::SocketAddr) -> Router {
-    let face = mcp::server::router(Arc::clone(&entry.service), entry.parts.clone(), bound, &[ALL, ONE]);
-    let state = Arc::new(AgentState { entry, port: bound.port() });
-    face.layer(middleware::from_fn_with_state(state, only_agents))
+impl AgentRoutes {
+    /// The endpoint behind this entry.
+    pub(crate) fn new(entry: AgentEntry, bound: std::net::SocketAddr) -> Self {
+        let endpoint = HttpEndpoint::new(Arc::clone(&entry.service), entry.parts.clone(), bound);
+        Self(Arc::new(AgentState { entry, endpoint, port: bound.port() }))
+    }
+
+    /// The routes of agents.
+    pub(crate) fn router(&self) -> Router {
+        let routed = self.0.endpoint.router(&[ALL, ONE]);
+        routed.layer(middleware::from_fn_with_state(Arc::clone(&self.0), only_agents))
+    }
+
+    /// The agent whose POST may go straight to the endpoint. What is refused here goes through the router, which says
+    /// why.
+    pub(crate) fn admit(&self, request: &HttpRequest<Incoming>, owner: &ConnectionOwner) -> Option<Principal> {
+        let rest = request.uri().path().strip_prefix(ALL)?;
+        let server = if rest.is_empty() { None } else { Some(rest.strip_prefix('/')?) };
+        let is_endpoint = server.is_none_or(|name| !name.is_empty() && !name.contains('/'));
+        if !is_endpoint || request.method() != Method::POST {
+            return None;
+        }
+        let (state, headers) = (&self.0, request.headers());
+        check_host_and_origin(headers, state.port).and_then(|()| check_fetch_site(headers)).ok()?;
+        let visitor = state.visitor(headers, server).ok()?;
+        let may_come = takes_post(headers)
+            && owner.claim(&state.entry.requests, visitor.agent)
+            && state.entry.count_request(visitor.agent).is_ok();
+        may_come.then_some(visitor)
+    }
+
+    /// Answers the POST of an admitted agent.
+    pub(crate) async fn call(
+        &self,
+        agent: Principal,
+        request: HttpRequest<Incoming>,
+        connection: &Arc<ClientConnection>,
+        body_limit: Duration,
+    ) -> HttpResponse<ReplyBody> {
+        let (mut head, body) = request.into_parts();
+        // Nothing behind here needs the token, and a forwarded request must never carry it.
+        head.headers.remove(header::AUTHORIZATION);
+        let held = self.0.entry.requests.hold(Holder::Agent(agent.agent));
+        let body = CountedBody::new(TimedBody::new(body, body_limit), Arc::clone(&held));
+        let sender = RequestSender { principal: Some(agent), connection: Arc::clone(connection) };
+        let response = self.0.endpoint.post(&head, body, sender).await;
+        if held.is_refused() { full().map(ReplyBody::from) } else { response }
+    }
+}
+
+impl AgentState {
+    /// Whose token a request carries, and the server that it asks for.
+    fn visitor(&self, headers: &HeaderMap, server: Option<&str>) -> Result<Principal, EntryRefusal> {
+        let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+        let authorization = shown.next().filter(|_| shown.next().is_none()).and_then(|header| header.to_str().ok());
+        let agent = self.entry.agent(authorization)?;
+        self.entry.visit(agent, server.map(decoded).as_deref())
+    }
 }
 
 async fn only_agents(State(state): State<Arc<AgentState>>, mut request: Request, next: Next) -> Response {
@@ -48,12 +116,9 @@ async fn only_agents(State(state): State<Arc<AgentState>>, mut request: Request,
             "Use the address that `taskwarden agents add` prints; pages in a browser are not agents.",
         ));
     }
-    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
-    let authorization = shown.next().filter(|_| shown.next().is_none()).and_then(|header| header.to_str().ok());
-    let visitor = state.entry.agent(authorization).and_then(|agent| {
-        let name = request.uri().path().strip_prefix(ALL).and_then(|rest| rest.strip_prefix('/')).map(decoded);
-        let visitor = state.entry.visit(agent, name.as_deref())?;
-        state.entry.count_request(agent)?;
+    let server = request.uri().path().strip_prefix(ALL).and_then(|rest| rest.strip_prefix('/'));
+    let visitor = state.visitor(headers, server).and_then(|visitor| {
+        state.entry.count_request(visitor.agent)?;
         Ok(visitor)
     });
     match visitor {
@@ -117,8 +182,8 @@ struct RequestId {
 }
 
 /// A name in an address, with `%41` for `A`. What is not UTF-8 names nothing.
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8().unwrap_or_default().into_owned()
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8().unwrap_or_default()
 }
 
 #[cfg(test)]

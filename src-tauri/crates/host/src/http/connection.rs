@@ -1,21 +1,22 @@
 //! The state of one connection as the sweep sees it, and the wrappers around socket and bodies that update it.
 //!
-//! A few atomics, so that updating costs nothing on the path of a call. Times are milliseconds since the connection was
+//! A few atomics and one waker, so that updating and watching cost nothing on the path of a call. Times are milliseconds since the connection was
 //! accepted. What is too long is the policy's; closing is `listener.rs`.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Bytes, HttpBody};
 use domain::policy::Policy;
+use futures::task::AtomicWaker;
 use hyper::body::{Frame, Incoming, SizeHint};
+use mcp::server::ReplyBody;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::CancellationToken;
 
 /// Limits of connections, from the policy and the operating system.
 #[derive(Debug, Clone)]
@@ -65,7 +66,28 @@ pub(crate) struct ConnectionState {
     is_receiving: AtomicBool,
     /// Since when the peer does not accept what is written; 0 while it does.
     stuck_from: AtomicU64,
-    end: CancellationToken,
+    /// An [`EndSignal`] as a number; 0 while there is none.
+    signal: AtomicU8,
+    /// The task that serves the connection.
+    task: AtomicWaker,
+}
+
+/// What the listener wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndSignal {
+    /// The core ends: the request in work is finished.
+    Drain,
+    /// It is in the way: it is closed at once.
+    Close,
+}
+
+impl EndSignal {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Drain => 1,
+            Self::Close => 2,
+        }
+    }
 }
 
 impl ConnectionState {
@@ -76,7 +98,8 @@ impl ConnectionState {
             quiet_from: AtomicU64::new(0),
             is_receiving: AtomicBool::new(false),
             stuck_from: AtomicU64::new(0),
-            end: CancellationToken::new(),
+            signal: AtomicU8::new(0),
+            task: AtomicWaker::new(),
         }
     }
 
@@ -87,13 +110,20 @@ impl ConnectionState {
         ActiveRequest(Arc::clone(state))
     }
 
-    pub(crate) fn close(&self) {
-        self.end.cancel();
+    /// Tells the connection to end. The stronger signal stays.
+    pub(crate) fn end(&self, signal: EndSignal) {
+        self.signal.fetch_max(signal.number(), Ordering::AcqRel);
+        self.task.wake();
     }
 
-    /// Returns when the connection is to be closed. Cancel-safe.
-    pub(crate) async fn closed(&self) {
-        self.end.cancelled().await;
+    /// The signal for this connection, if there is one; its task is woken by the next. Only one task may ask.
+    pub(crate) fn poll_signal(&self, cx: &Context<'_>) -> Poll<EndSignal> {
+        self.task.register(cx.waker());
+        match self.signal.load(Ordering::Acquire) {
+            0 => Poll::Pending,
+            1 => Poll::Ready(EndSignal::Drain),
+            _ => Poll::Ready(EndSignal::Close),
+        }
     }
 
     /// Since when no request is active; `None` while one is.
@@ -102,29 +132,29 @@ impl ConnectionState {
         (self.active.load(Relaxed) == 0).then(|| self.accepted.checked_add(quiet).unwrap_or(self.accepted))
     }
 
-    /// Whether it has been slow for too long, or idle for too long while there are many connections.
-    pub(crate) fn is_overdue(&self, limits: &ConnectionLimits, is_crowded: bool) -> bool {
+    /// How long until it has been slow for too long, or idle for too long while there are many connections: zero when it
+    /// has, `None` while nothing runs against it.
+    pub(crate) fn time_left(&self, limits: &ConnectionLimits, is_crowded: bool) -> Option<Duration> {
         let now = self.at();
+        let left = |from: u64, limit: Duration| limit.saturating_sub(Duration::from_millis(now.saturating_sub(from)));
         let stuck = self.stuck_from.load(Relaxed);
-        if stuck != 0 && is_past(now, stuck, limits.write_limit) {
-            return true;
-        }
-        if self.active.load(Relaxed) > 0 {
-            return false;
-        }
-        let quiet = self.quiet_from.load(Relaxed);
-        if self.is_receiving.load(Relaxed) {
-            is_past(now, quiet, limits.head_limit)
+        let stuck = (stuck != 0).then(|| left(stuck, limits.write_limit));
+        let quiet_limit = if self.active.load(Relaxed) > 0 {
+            None
+        } else if self.is_receiving.load(Relaxed) {
+            Some(limits.head_limit)
         } else {
-            is_crowded && is_past(now, quiet, limits.idle_limit)
-        }
+            is_crowded.then_some(limits.idle_limit)
+        };
+        let quiet = quiet_limit.map(|limit| left(self.quiet_from.load(Relaxed), limit));
+        stuck.into_iter().chain(quiet).min()
     }
 
     fn at(&self) -> u64 {
         u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn note_read(&self) {
+    pub(super) fn note_read(&self) {
         if self.active.load(Relaxed) == 0 && !self.is_receiving.swap(true, Relaxed) {
             self.quiet_from.store(self.at(), Relaxed);
         }
@@ -137,10 +167,6 @@ impl ConnectionState {
             self.stuck_from.store(self.at().max(1), Relaxed);
         }
     }
-}
-
-fn is_past(now: u64, from: u64, limit: Duration) -> bool {
-    Duration::from_millis(now.saturating_sub(from)) > limit
 }
 
 /// A request whose reply is not completely written; ends when dropped.
@@ -244,12 +270,12 @@ impl HttpBody for TimedBody {
 
 /// The body of a reply; its request is active until the body is sent or dropped.
 pub(crate) struct TrackedBody {
-    body: Body,
+    body: ReplyBody,
     _request: ActiveRequest,
 }
 
 impl TrackedBody {
-    pub(crate) fn new(body: Body, request: ActiveRequest) -> Self {
+    pub(crate) fn new(body: ReplyBody, request: ActiveRequest) -> Self {
         Self { body, _request: request }
     }
 }
@@ -268,5 +294,33 @@ impl HttpBody for TrackedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_has_as_much_time_as_what_it_is_doing_may_take() {
+        let (state, limits) = (Arc::new(ConnectionState::new()), ConnectionLimits::of(&Policy::default(), 1_024));
+        let left = |is_crowded| state.time_left(&limits, is_crowded);
+        assert_eq!(
+            (left(false), left(true)),
+            (None, Some(limits.idle_limit)),
+            "an idle one may stay, but not among many"
+        );
+        state.note_read();
+        let second = Duration::from_secs(1);
+        tokio::time::advance(second).await;
+        assert_eq!(left(false), Some(limits.head_limit - second), "the rest of a head has to come");
+        let request = ConnectionState::begin(&state);
+        assert_eq!(left(true), None, "a request in work takes its time");
+        state.note_write(true);
+        tokio::time::advance(limits.write_limit).await;
+        assert_eq!(left(false), Some(Duration::ZERO), "a peer that takes nothing is slow");
+        state.note_write(false);
+        drop(request);
+        assert_eq!(left(false), None, "until it takes something");
     }
 }

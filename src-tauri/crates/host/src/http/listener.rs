@@ -1,8 +1,9 @@
 //! Accepts connections, and bounds how many there are, how long they stay idle, and how slowly they may talk.
 //!
 //! One state per connection and one sweep over all of them. When there is no room, the longest idle connection is
-//! closed; if none is idle, the new one is. hyper speaks HTTP/1.1, the router gives requests a meaning; nothing here
-//! authenticates.
+//! closed; if none is idle, the new one is. hyper speaks HTTP/1.1, the router gives requests a meaning; calls of agents
+//! go to `agent_routes.rs` without it. Nothing here authenticates. A connection is served on a door thread, or where its
+//! listener is.
 //!
 //! It drives hyper itself instead of `axum::serve` or tower layers, because the limits of decision 0015 concern sockets
 //! and not requests: a layer sees neither a connection that sends no head, nor one that does not read its reply, and
@@ -10,8 +11,11 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -24,14 +28,17 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use mcp::server::{ClientConnection, ReplyBody};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 use tower::ServiceExt as _;
 
 use crate::agent_access::request_budget::ConnectionOwner;
-use crate::http::connection::{ConnectionLimits, ConnectionState, ObservedStream, TimedBody, TrackedBody};
+use crate::http::agent_routes::AgentRoutes;
+use crate::http::connection::{ConnectionLimits, ConnectionState, EndSignal, ObservedStream, TimedBody, TrackedBody};
+use crate::http::door_threads::{DoorThreads, MovableStream};
 
 /// The number of headers that hyper reads without allocating; also its limit when none is set.
 const HEADERS_ON_STACK: usize = 100;
@@ -42,7 +49,7 @@ const CLOSED_FRACTION: usize = 64;
 /// Where connections come from: TCP for agents and browsers, or the core's unix socket.
 pub(crate) trait ConnectionSource: Send + Sync + 'static {
     /// The stream of one connection.
-    type Stream: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static;
+    type Stream: AsyncRead + AsyncWrite + MovableStream + Unpin + Send + Sync + 'static;
     /// Who is at the other end; added to every request as `ConnectInfo`.
     type Peer: Clone + Send + Sync + 'static;
     /// Accepts the next connection; `None` as the peer means that it is refused.
@@ -67,20 +74,46 @@ impl ConnectionSource for TcpListener {
     }
 }
 
+/// What a listener serves.
+#[derive(Clone)]
+pub(crate) struct Routes {
+    /// Gives requests a meaning.
+    pub(crate) router: Router,
+    /// Takes calls of agents before the router.
+    pub(crate) agents: Option<AgentRoutes>,
+}
+
+impl From<Router> for Routes {
+    fn from(router: Router) -> Self {
+        Self { router, agents: None }
+    }
+}
+
 /// Serves connections until the scope ends; active requests are finished, idle connections are closed.
 pub(crate) fn serve<A: ConnectionSource>(
     listener: A,
-    router: Router,
+    routes: impl Into<Routes>,
     limits: ConnectionLimits,
     supervisor: &Supervisor,
 ) -> Arc<OpenConnections> {
-    let open = Arc::new(OpenConnections { limits, connections: Mutex::new(BTreeMap::new()) });
+    serve_on(None, listener, routes.into(), limits, supervisor)
+}
+
+/// As [`serve`], on these threads.
+pub(crate) fn serve_on<A: ConnectionSource>(
+    doors: Option<Arc<DoorThreads>>,
+    listener: A,
+    routes: Routes,
+    limits: ConnectionLimits,
+    supervisor: &Supervisor,
+) -> Arc<OpenConnections> {
+    let open = Arc::new(OpenConnections { limits, connections: Mutex::default(), more: Notify::new() });
     let swept = Arc::clone(&open);
-    supervisor.spawn("quiet connections", async move {
-        loop {
-            tokio::time::sleep(swept.limits.sweep_every).await;
-            swept.sweep();
-        }
+    supervisor.spawn("quiet connections", async move { swept.sweep().await });
+    let (stop, ended) = (supervisor.stopping(), Arc::clone(&open));
+    supervisor.spawn_draining("end of connections", async move {
+        stop.cancelled().await;
+        ended.drain();
     });
     let scope = supervisor.clone();
     let served = Arc::clone(&open);
@@ -93,9 +126,8 @@ pub(crate) fn serve<A: ConnectionSource>(
                     made = made.wrapping_add(1);
                     if let Some(state) = open.admit(made) {
                         let slot = ConnectionSlot { open: Arc::clone(&open), number: made };
-                        let end = (peer, router.clone());
-                        scope
-                            .spawn_draining("connection", wait_and_serve::<A>(stream, state, slot, end, scope.clone()));
+                        let end = ConnectionEnd { peer, routes: routes.clone() };
+                        start::<A>(doors.as_deref(), stream, ServedConnection { state, slot, end }, &scope);
                     }
                 }
                 Err(error) if is_peer_error(&error) => {}
@@ -111,13 +143,33 @@ pub(crate) fn serve<A: ConnectionSource>(
     served
 }
 
+/// Starts to serve a connection, on the next door thread if there are any.
+fn start<A: ConnectionSource>(
+    doors: Option<&DoorThreads>,
+    stream: A::Stream,
+    connection: ServedConnection<A::Peer>,
+    scope: &Supervisor,
+) {
+    const TASK: &str = "connection";
+    let Some(runtime) = doors.and_then(DoorThreads::next) else {
+        return scope.spawn_draining(TASK, wait_and_serve::<A>(stream, connection));
+    };
+    let Ok(socket) = stream.leave() else { return };
+    scope.spawn_draining_on(runtime, TASK, async move {
+        // A socket that the system does not let in has no connection any more.
+        if let Ok(stream) = A::Stream::enter(socket) {
+            wait_and_serve::<A>(stream, connection).await;
+        }
+    });
+}
+
 /// Registers how many connections are open.
 pub(crate) fn register(open: &Arc<OpenConnections>, name: &'static str, gauges: &Gauges) {
     let open = Arc::downgrade(open);
     gauges.add(move |rows| {
         let Some(open) = open.upgrade() else { return };
         let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let used = wide(open.connections.lock().len());
+        let used = wide(open.connections.lock().states.len());
         rows.push(Gauge::count(name, "everyone", used, wide(open.limits.connections_max)));
     });
 }
@@ -133,49 +185,99 @@ fn is_peer_error(error: &io::Error) -> bool {
 /// All open connections and their limits.
 pub(crate) struct OpenConnections {
     limits: ConnectionLimits,
-    connections: Mutex<BTreeMap<u64, Arc<ConnectionState>>>,
+    connections: Mutex<Connections>,
+    /// Wakes the sweep: a connection came while it slept, or there are many from now on.
+    more: Notify,
+}
+
+#[derive(Default)]
+struct Connections {
+    states: BTreeMap<u64, Arc<ConnectionState>>,
+    /// The core ends, and every connection with it.
+    is_draining: bool,
+    /// The sweep sleeps, because there was no connection.
+    is_unwatched: bool,
 }
 
 impl OpenConnections {
     /// Makes room for one more; `None` if no connection is idle.
     fn admit(&self, number: u64) -> Option<Arc<ConnectionState>> {
-        let is_full = self.connections.lock().len() >= self.limits.connections_max;
+        let is_full = self.connections.lock().states.len() >= self.limits.connections_max;
         if is_full && !self.end_oldest_idle() {
             return None;
         }
         let state = Arc::new(ConnectionState::new());
-        self.connections.lock().insert(number, Arc::clone(&state));
+        let mut connections = self.connections.lock();
+        if connections.is_draining {
+            state.end(EndSignal::Drain);
+        }
+        connections.states.insert(number, Arc::clone(&state));
+        let becomes_crowded = connections.states.len() == self.limits.crowd() + 1;
+        let was_unwatched = std::mem::take(&mut connections.is_unwatched);
+        drop(connections);
+        if was_unwatched || becomes_crowded {
+            self.more.notify_one();
+        }
         Some(state)
     }
 
     /// Closes the longest idle connections, a few at a time, so that a flood does not scan all of them for each new
     /// one; false if none is idle.
     fn end_oldest_idle(&self) -> bool {
-        let mut connections = self.connections.lock();
+        let states = &mut self.connections.lock().states;
         let mut idle: Vec<_> =
-            connections.iter().filter_map(|(number, state)| Some((state.idle_since()?, *number))).collect();
+            states.iter().filter_map(|(number, state)| Some((state.idle_since()?, *number))).collect();
         idle.sort_unstable();
         let few = self.limits.connections_max.div_ceil(CLOSED_FRACTION);
         idle.truncate(few);
         for (_, number) in &idle {
-            if let Some(state) = connections.remove(number) {
-                state.close();
+            if let Some(state) = states.remove(number) {
+                state.end(EndSignal::Close);
             }
         }
         !idle.is_empty()
     }
 
-    /// Closes connections that have been slow or idle for too long.
-    fn sweep(&self) {
-        let mut connections = self.connections.lock();
-        let is_crowded = connections.len() > self.limits.crowd();
-        connections.retain(|_, state| {
-            let is_over = state.is_overdue(&self.limits, is_crowded);
-            if is_over {
-                state.close();
+    /// Closes connections that have been slow or idle for too long, for ever. Wakes when the first of them can be due.
+    async fn sweep(&self) {
+        loop {
+            let Some(left) = self.close_overdue() else {
+                self.more.notified().await;
+                continue;
+            };
+            // Both arms may be dropped: a permit of `more` stays, a sleep has no effect.
+            tokio::select! {
+                () = tokio::time::sleep(left.max(self.limits.sweep_every)) => {}
+                () = self.more.notified() => {}
             }
-            !is_over
+        }
+    }
+
+    /// Closes what is overdue. Returns when the next can be; `None` without connections.
+    fn close_overdue(&self) -> Option<Duration> {
+        let mut connections = self.connections.lock();
+        let Connections { states, is_unwatched, .. } = &mut *connections;
+        let is_crowded = states.len() > self.limits.crowd();
+        // What becomes slow after this look is overdue after its limit at the earliest.
+        let mut next = self.limits.write_limit.min(self.limits.head_limit);
+        states.retain(|_, state| {
+            let left = state.time_left(&self.limits, is_crowded).unwrap_or(next);
+            if left.is_zero() {
+                state.end(EndSignal::Close);
+                return false;
+            }
+            next = next.min(left);
+            true
         });
+        *is_unwatched = states.is_empty();
+        (!*is_unwatched).then_some(next)
+    }
+
+    /// Has every connection finish what is in work and end.
+    fn drain(&self) {
+        let mut connections = self.connections.lock();
+        connections.is_draining = true;
+        connections.states.values().for_each(|state| state.end(EndSignal::Drain));
     }
 }
 
@@ -187,56 +289,83 @@ struct ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.open.connections.lock().remove(&self.number);
+        self.open.connections.lock().states.remove(&self.number);
     }
+}
+
+/// Both ends of a connection: who is there, and what they are served.
+struct ConnectionEnd<P> {
+    peer: P,
+    routes: Routes,
+}
+
+/// A connection that was admitted.
+struct ServedConnection<P> {
+    state: Arc<ConnectionState>,
+    slot: ConnectionSlot,
+    end: ConnectionEnd<P>,
 }
 
 /// One connection, from its first byte to its end.
-async fn wait_and_serve<A: ConnectionSource>(
-    stream: A::Stream,
-    state: Arc<ConnectionState>,
-    slot: ConnectionSlot,
-    end: (A::Peer, Router),
-    scope: Supervisor,
-) {
-    let stop = scope.stopping();
+async fn wait_and_serve<A: ConnectionSource>(stream: A::Stream, connection: ServedConnection<A::Peer>) {
+    let ServedConnection { state, slot, end } = connection;
     // Until the peer sends something, a connection costs neither a buffer nor the future that serves it.
     tokio::select! {
         ready = A::wait_for_data(&stream) => if ready.is_err() { return },
-        () = state.closed() => return,
-        () = stop.cancelled() => return,
+        _ = poll_fn(|cx| state.poll_signal(cx)) => return,
     }
-    Box::pin(serve_http1(stream, state, &slot.open.limits, end, stop)).await;
+    Box::pin(serve_http1(stream, state, &slot.open.limits, end)).await;
+}
+
+/// What answers the requests of one connection.
+struct ConnectionService<P> {
+    end: ConnectionEnd<P>,
+    state: Arc<ConnectionState>,
+    owner: Arc<ConnectionOwner>,
+    client: Arc<ClientConnection>,
+    body_limit: Duration,
+}
+
+impl<P: Clone + Send + Sync + 'static> ConnectionService<P> {
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> Response<ReplyBody> {
+        if let Some(status) = ambiguity(&request) {
+            return closing(status).map(ReplyBody::from);
+        }
+        let Routes { router, agents } = &self.end.routes;
+        if let Some(agents) = agents
+            && let Some(caller) = agents.admit(&request, &self.owner)
+        {
+            return agents.call(caller, request, &self.client, self.body_limit).await;
+        }
+        let extensions = request.extensions_mut();
+        extensions.insert(ConnectInfo(self.end.peer.clone()));
+        extensions.insert(Arc::clone(&self.owner));
+        extensions.insert(Arc::clone(&self.client));
+        let request = request.map(|body| Body::new(TimedBody::new(body, self.body_limit)));
+        // Boxed, so that a call of an agent does not carry the space for everything else.
+        let routed = Box::pin(router.clone().oneshot(request));
+        routed.await.unwrap_or_else(|never: Infallible| match never {}).map(ReplyBody::from)
+    }
 }
 
 /// Serves a connection on which something has arrived.
-async fn serve_http1<S, P>(
-    stream: S,
-    state: Arc<ConnectionState>,
-    limits: &ConnectionLimits,
-    end: (P, Router),
-    stop: CancellationToken,
-) where
+async fn serve_http1<S, P>(stream: S, state: Arc<ConnectionState>, limits: &ConnectionLimits, end: ConnectionEnd<P>)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     P: Clone + Send + Sync + 'static,
 {
-    let body_limit = limits.body_limit;
-    let watched = Arc::clone(&state);
-    let (peer, router) = end;
-    let owner = Arc::new(ConnectionOwner::default());
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let (router, asked) = (router.clone(), ConnectionState::begin(&watched));
-        request.extensions_mut().insert(ConnectInfo(peer.clone()));
-        request.extensions_mut().insert(Arc::clone(&owner));
+    let served = Arc::new(ConnectionService {
+        end,
+        state: Arc::clone(&state),
+        owner: Arc::default(),
+        client: Arc::default(),
+        body_limit: limits.body_limit,
+    });
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (served, active) = (Arc::clone(&served), ConnectionState::begin(&served.state));
         async move {
-            let response = match ambiguity(&request) {
-                None => {
-                    let request = request.map(|body| Body::new(TimedBody::new(body, body_limit)));
-                    router.oneshot(request).await.unwrap_or_else(|never: Infallible| match never {})
-                }
-                Some(status) => closing(status),
-            };
-            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, asked)))
+            let response = served.answer(request).await;
+            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, active)))
         }
     });
     let mut builder = http1::Builder::new();
@@ -247,11 +376,14 @@ async fn serve_http1<S, P>(
     let stream = TokioIo::new(ObservedStream::new(stream, Arc::clone(&state)));
     let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
-    tokio::select! {
+    let signal = poll_fn(|cx| match connection.as_mut().poll(cx) {
         // Errors of the peer need no handling here: hyper has replied where that is possible.
-        _ = connection.as_mut() => {}
-        () = state.closed() => {}
-        () = stop.cancelled() => {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => state.poll_signal(cx).map(Some),
+    });
+    match signal.await {
+        None | Some(EndSignal::Close) => {}
+        Some(EndSignal::Drain) => {
             connection.as_mut().graceful_shutdown();
             let _ = tokio::time::timeout(limits.close_limit, connection).await;
         }
@@ -284,4 +416,37 @@ fn ambiguity(request: &Request<Incoming>) -> Option<StatusCode> {
 /// A refusal that closes the connection.
 fn closing(status: StatusCode) -> Response<Body> {
     (status, [(header::CONNECTION, "close")]).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::policy::Policy;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_does_not_come_ends_its_connection_in_time_though_nothing_ticks() {
+        let limits = ConnectionLimits::of(&Policy::default(), 1_024);
+        let (head_limit, sweep_every) = (limits.head_limit, limits.sweep_every);
+        let open = OpenConnections { limits, connections: Mutex::default(), more: Notify::new() };
+        let connecting = async {
+            // The sweep sleeps without a timer by then.
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            let quiet = open.admit(1).expect("there is room");
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            let slow = open.admit(2).expect("there is room");
+            let begun = Instant::now();
+            slow.note_read();
+            let ended = poll_fn(|cx| slow.poll_signal(cx)).await;
+            (ended, begun.elapsed(), poll_fn(|cx| Poll::Ready(quiet.poll_signal(cx).is_pending())).await)
+        };
+        let (ended, after, is_quiet_open) = tokio::select! {
+            () = open.sweep() => panic!("it sweeps for ever"),
+            seen = connecting => seen,
+        };
+        assert_eq!(ended, EndSignal::Close);
+        assert!((head_limit..=head_limit + sweep_every).contains(&after), "after {after:?}");
+        assert!(is_quiet_open, "the one that is only quiet stays");
+    }
 }

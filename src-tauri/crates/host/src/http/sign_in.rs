@@ -3,8 +3,9 @@
 //! A code works once, for minutes. Wrong attempts do not void it, because any local process can make them; it is long
 //! enough that guessing is hopeless. A session needs two secrets: a cookie that no script can read, and a word that
 //! only the page knows. Cookies of a loopback address are sent to every port of it, so a server that lures a person to
-//! its own page would get the cookie, but not the word. Times are from the boot clock: suspend counts, and setting the
-//! wall clock changes nothing. Everything is in memory and ends with the core; `http.rs` serves it.
+//! its own page would get the cookie, but not the word. Of both only the digest is kept. Times are from the boot clock:
+//! suspend counts, and setting the wall clock changes nothing. Codes end with the core, sessions do not
+//! (`session_records.rs`, decision 0035); `http.rs` serves them.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::{Ability, ApiError, BrowserSession, BrowserSessions, Caller, Code as ErrorCode};
+use domain::agent::TokenDigest;
 use domain::policy::{HostPolicy, plain_text};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -28,9 +30,11 @@ const ID_LETTERS: usize = 8;
 /// Letters between two dashes, as a person reads them.
 const GROUP_LETTERS: usize = 4;
 
-/// The two secrets of a session, as text. `Debug` shows neither.
+/// The two secrets of a new session, as text, and its id. `Debug` shows nothing of them.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Proof {
+    /// Names the session; it opens nothing.
+    pub(crate) id: String,
     /// Goes into the cookie.
     pub(crate) cookie: String,
     /// Goes to the page, which sends it in a header.
@@ -49,7 +53,9 @@ impl std::fmt::Debug for Proof {
 pub(crate) struct Invitation {
     /// The address; the code is not in it (ruling 27).
     pub(crate) url: String,
-    /// The code that the page asks for.
+    /// The address with the code in its fragment, which browsers never send: opening it signs in.
+    pub(crate) link: String,
+    /// The code that the page asks for where the link is not opened.
     pub(crate) code: String,
     /// How long the code is valid.
     pub(crate) minutes: u64,
@@ -88,13 +94,22 @@ struct Code {
 }
 
 struct Session {
-    id: String,
-    proof: Proof,
-    browser: String,
-    since: Duration,
-    used: Duration,
-    until: Duration,
+    kept: KeptSession,
     ended: CancellationToken,
+}
+
+/// A session without its secrets. Times are milliseconds of the boot clock, negative before the computer started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptSession {
+    pub(crate) id: String,
+    /// What the secret of the cookie hashes to.
+    pub(crate) cookie: TokenDigest,
+    /// What the word of the page hashes to.
+    pub(crate) word: TokenDigest,
+    pub(crate) browser: String,
+    pub(crate) since: i64,
+    pub(crate) used: i64,
+    pub(crate) until: i64,
 }
 
 impl Drop for Session {
@@ -131,7 +146,8 @@ impl SignIn {
     /// A new code for the listener at this address.
     pub(crate) fn invitation(&self, address: SocketAddr) -> Invitation {
         let minutes = self.hosting.code_span.as_secs() / 60;
-        Invitation { url: format!("http://{address}/"), code: self.new_code(), minutes }
+        let (url, code) = (format!("http://{address}/"), self.new_code());
+        Invitation { link: format!("{url}#code={code}"), url, code, minutes }
     }
 
     /// How long a session is valid.
@@ -162,34 +178,55 @@ impl SignIn {
         let mut state = self.state.lock();
         state.code.take_if(|code| code.until <= now);
         state.code.take_if(|code| same(&typed, &code.text))?;
-        let proof = Proof { cookie: secret(), word: secret() };
-        while state.sessions.len() >= self.hosting.browser_sessions_max {
-            state.sessions.pop_front();
-        }
         let letters = random::key();
-        state.sessions.push_back(Session {
-            id: letters.iter().take(ID_LETTERS).map(|byte| letter(*byte).to_ascii_lowercase()).collect(),
-            proof: proof.clone(),
+        let id = letters.iter().take(ID_LETTERS).map(|byte| letter(*byte).to_ascii_lowercase()).collect();
+        let proof = Proof { id, cookie: secret(), word: secret() };
+        let now = millis(now);
+        let kept = KeptSession {
+            id: proof.id.clone(),
+            cookie: TokenDigest::of(&proof.cookie),
+            word: TokenDigest::of(&proof.word),
             browser: plain_text(browser, self.hosting.browser_name_chars).replace(['\n', '\t'], " "),
             since: now,
             used: now,
-            until: now + self.hosting.browser_session_span,
-            ended: CancellationToken::new(),
-        });
+            until: now.saturating_add(millis(self.hosting.browser_session_span)),
+        };
+        state.add(kept, self.hosting.browser_sessions_max);
         Some(proof)
+    }
+
+    /// Takes a session of an earlier core in again; one that is over is left out.
+    pub(crate) fn restore(&self, kept: KeptSession) {
+        if kept.until > self.now() {
+            self.state.lock().add(kept, self.hosting.browser_sessions_max);
+        }
+    }
+
+    /// The sessions that count now, oldest first.
+    pub(crate) fn kept(&self) -> Vec<KeptSession> {
+        let now = self.now();
+        let mut state = self.state.lock();
+        state.drop_expired(now);
+        state.sessions.iter().map(|session| session.kept.clone()).collect()
+    }
+
+    /// Milliseconds of the boot clock.
+    pub(crate) fn now(&self) -> i64 {
+        millis((self.elapsed)())
     }
 
     /// The session that has these two secrets.
     pub(crate) fn session(&self, cookie: &str, word: &str) -> Option<SignedIn> {
-        let now = (self.elapsed)();
+        let now = self.now();
+        let (cookie, word) = (TokenDigest::of(cookie), TokenDigest::of(word));
         let mut state = self.state.lock();
         state.drop_expired(now);
         let mut found = None;
         // Every session is compared, so that the time reveals nothing.
-        for session in &mut state.sessions {
-            if same(cookie, &session.proof.cookie) & same(word, &session.proof.word) {
-                session.used = now;
-                found = Some(SignedIn { id: session.id.clone(), ended: session.ended.clone() });
+        for Session { kept, ended } in &mut state.sessions {
+            if (cookie == kept.cookie) & (word == kept.word) {
+                kept.used = now;
+                found = Some(SignedIn { id: kept.id.clone(), ended: ended.clone() });
             }
         }
         found
@@ -207,31 +244,36 @@ impl SignIn {
 
     /// Marks a session as used and gives its remaining time; `None` when it is over.
     fn keep_using(&self, id: &str) -> Option<Duration> {
-        let now = (self.elapsed)();
+        let now = self.now();
         let mut state = self.state.lock();
         state.drop_expired(now);
-        let session = state.sessions.iter_mut().find(|session| session.id == id)?;
+        let session = &mut state.sessions.iter_mut().find(|session| session.kept.id == id)?.kept;
         session.used = now;
-        Some(session.until.saturating_sub(now))
+        Some(span(now, session.until))
     }
 }
 
 impl State {
-    fn drop_expired(&mut self, now: Duration) {
-        self.sessions.retain(|session| session.until > now);
+    fn add(&mut self, kept: KeptSession, most: usize) {
+        while self.sessions.len() >= most {
+            self.sessions.pop_front();
+        }
+        self.sessions.push_back(Session { kept, ended: CancellationToken::new() });
+    }
+
+    fn drop_expired(&mut self, now: i64) {
+        self.sessions.retain(|session| session.kept.until > now);
     }
 }
 
 impl BrowserSessions for SignIn {
     fn list(&self) -> Vec<BrowserSession> {
-        let now = (self.elapsed)();
-        let mut state = self.state.lock();
-        state.drop_expired(now);
-        let listed = state.sessions.iter().map(|session| BrowserSession {
-            id: session.id.clone(),
-            browser: session.browser.clone(),
-            age: now.saturating_sub(session.since),
-            idle: now.saturating_sub(session.used),
+        let now = self.now();
+        let listed = self.kept().into_iter().map(|session| BrowserSession {
+            id: session.id,
+            browser: session.browser,
+            age: span(session.since, now),
+            idle: span(session.used, now),
         });
         listed.collect()
     }
@@ -239,9 +281,18 @@ impl BrowserSessions for SignIn {
     fn revoke(&self, id: &str) -> bool {
         let mut state = self.state.lock();
         let before = state.sessions.len();
-        state.sessions.retain(|session| session.id != id);
+        state.sessions.retain(|session| session.kept.id != id);
         state.sessions.len() < before
     }
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The time from one moment to a later one.
+fn span(from: i64, to: i64) -> Duration {
+    Duration::from_millis(u64::try_from(to.saturating_sub(from)).unwrap_or_default())
 }
 
 /// 256 random bits as text.

@@ -6,6 +6,14 @@
 use std::fs;
 use std::path::PathBuf;
 
+use api::dto::server::observed::ProcessName;
+use domain::policy::plain_text;
+
+/// Processes of a group that are named; a fork bomb is not listed whole.
+const GROUP_NAMED_MAX: usize = 20;
+/// The kernel keeps fifteen bytes of a name.
+const PROCESS_NAME_CHARS: usize = 32;
+
 /// A process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
@@ -54,6 +62,23 @@ impl ProcessTable {
     /// A process; `None` when it is gone or may not be seen.
     pub(crate) fn process(&self, pid: u32) -> Option<Process> {
         parse_stat(pid, &fs::read_to_string(self.file(pid, "stat")).ok()?)
+    }
+
+    /// The processes of the group that this one leads, itself first, with the names they gave themselves.
+    pub(crate) fn group(&self, leader: u32) -> Vec<ProcessName> {
+        let Ok(entries) = fs::read_dir(&self.proc) else { return Vec::new() };
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut members: Vec<u32> =
+            pids.filter(|pid| self.process(*pid).is_some_and(|process| process.group == leader)).collect();
+        members.sort_unstable_by_key(|pid| (*pid != leader, *pid));
+        members
+            .into_iter()
+            .take(GROUP_NAMED_MAX)
+            .map(|pid| {
+                let name = fs::read_to_string(self.file(pid, "comm")).unwrap_or_default();
+                ProcessName { pid, name: plain_text(name.trim(), PROCESS_NAME_CHARS) }
+            })
+            .collect()
     }
 
     /// The file it runs; `None` when that may not be seen.

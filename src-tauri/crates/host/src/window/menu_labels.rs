@@ -3,6 +3,7 @@
 //! Server texts and names are cut to one line and lose what could disturb a menu. Which rows are shown, and where, is
 //! up to the shell; a label answers nothing.
 
+use api::dto::inbox::row::InboxKind;
 use api::dto::{BudgetList, InboxRow};
 use api::format::tokens::{share, tokens};
 
@@ -23,17 +24,19 @@ pub fn gauge(list: &BudgetList) -> Option<String> {
 pub fn item(row: &InboxRow) -> String {
     let tool = row.tool.as_deref().unwrap_or("A task");
     let said = row.message.as_deref().map(plain).filter(|said| !said.is_empty());
-    let (what, names_tool) = match row.kind.as_str() {
-        "overdue" => (format!("{tool} runs long"), true),
-        "lost" => (format!("{tool} was lost"), true),
-        "unconfirmed" => (format!("{tool} is not confirmed"), true),
-        "held" => {
+    let (what, names_tool) = match row.kind {
+        InboxKind::Overdue => (format!("{tool} runs long"), true),
+        InboxKind::Lost => (format!("{tool} was lost"), true),
+        InboxKind::Unconfirmed => (format!("{tool} is not confirmed"), true),
+        InboxKind::Held => {
             let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
             (size.map_or_else(|| "A result is held".into(), |size| format!("A result of {size} tokens is held")), false)
         }
-        "overLimit" => (format!("{tool} went past its limit of tokens"), true),
-        "blocked" => ("A server needs you".to_owned(), false),
-        _ => (said.unwrap_or_else(|| format!("{tool} asks")), false),
+        InboxKind::OverLimit => (format!("{tool} went past its limit of tokens"), true),
+        InboxKind::Blocked => ("A server needs you".to_owned(), false),
+        InboxKind::Form | InboxKind::Url | InboxKind::Unsupported => {
+            (said.unwrap_or_else(|| format!("{tool} asks")), false)
+        }
     };
     let place = match &row.tool {
         Some(tool) if !names_tool => format!("{}, {tool}", row.server),

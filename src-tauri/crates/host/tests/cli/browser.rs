@@ -57,7 +57,8 @@ fn core_with_a_window() -> (Home, Core, Browser, String) {
     let (core, said) = home.serve_with(&["--listen", "127.0.0.1:0"]);
     let text = |name: &str| said.get(name).and_then(Value::as_str).expect("it is said").to_owned();
     let browser = Browser::at(&text("url"));
-    assert!(!text("url").contains(&text("code")), "no secret is in an address");
+    assert!(!text("url").contains(&text("code")), "no secret is in an address that is sent");
+    assert_eq!(text("link"), format!("{}#code={}", text("url"), text("code")), "the fragment of a link is never sent");
     (home, core, browser, text("code"))
 }
 
@@ -146,6 +147,7 @@ async fn wrong_codes_of_another_program_do_not_keep_the_person_out() {
     }
     assert_eq!(browser.sign_in(&code).await, StatusCode::NO_CONTENT, "the person's own code still counts");
     let said = home.ok(&["ui"]).out;
+    assert!(said.lines().next().is_some_and(|link| link.contains("/#code=")), "the first line is the link: {said}");
     let fresh = said.lines().nth(1).expect("the code stands on its own line").to_owned();
     assert_eq!(browser.sign_in(&fresh).await, StatusCode::NO_CONTENT);
 }
@@ -257,4 +259,64 @@ async fn a_revoked_browser_is_out_at_once_with_its_feed_and_the_others_stay() {
     assert_eq!(which.code, Some(2), "nobody is signed out by mistake: {which:?}");
     let rows = home.ok(&["audit", "verify", "--json"]).json();
     assert_eq!(rows["broken"], Value::Null, "what ended is part of the chain: {rows}");
+}
+
+/// The core again, at the address it had; the connections of the browsers ended with the one before.
+fn again(home: &Home, browsers: [&mut Browser; 2]) -> Core {
+    let address = browsers[0].base.trim_start_matches("http://").to_owned();
+    for browser in browsers {
+        browser.client = Client::new();
+    }
+    home.serve_with(&["--listen", &address]).0
+}
+
+#[tokio::test]
+async fn a_signed_in_browser_stays_so_over_a_restart_and_a_revoked_one_stays_out() {
+    let (home, core, mut stays, code) = core_with_a_window();
+    assert_eq!(stays.sign_in(&code).await, StatusCode::NO_CONTENT);
+    let mut goes = Browser::at(&stays.base);
+    goes.agent = "Lost laptop".into();
+    let fresh = home.ok(&["ui", "--json"]).json()["code"].as_str().expect("a code").to_owned();
+    assert_eq!(goes.sign_in(&fresh).await, StatusCode::NO_CONTENT);
+    let list = home.ok(&["sessions", "list", "--json"]).json();
+    home.ok(&["sessions", "revoke", list["sessions"][1]["id"].as_str().expect("an id")]);
+    let (since, id) = (list["sessions"][0]["signedInAt"].clone(), list["sessions"][0]["id"].clone());
+
+    core.kill();
+    let core = again(&home, [&mut stays, &mut goes]);
+    assert_eq!(stays.get("/ui/session").await.status(), StatusCode::NO_CONTENT, "nobody types a code again");
+    assert_eq!(goes.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "a revoked session does not return");
+    let list = home.ok(&["sessions", "list", "--json"]).json();
+    assert_eq!(list["sessions"].as_array().map(Vec::len), Some(1), "{list}");
+    assert_eq!(list["sessions"][0]["id"], id, "it is the same session: {list}");
+    let second =
+        |time: &Value| time.as_str().expect("a time").parse::<jiff::Timestamp>().expect("a moment").as_second();
+    let moved = second(&list["sessions"][0]["signedInAt"]) - second(&since);
+    assert!(moved.abs() <= 2, "its time goes on: {list}");
+    let data = walked(&home.data());
+    let cookie = stays.cookie.split('=').nth(1).expect("its value");
+    for secret in [stays.word.as_str(), cookie] {
+        assert!(data.iter().all(|file| !contains(file, secret)), "no file holds a secret of the session");
+    }
+
+    home.ok(&["sessions", "revoke", "--all"]);
+    core.kill();
+    let _core = again(&home, [&mut stays, &mut goes]);
+    assert_eq!(stays.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "signed out is signed out");
+}
+
+/// What is in every file below a folder.
+fn walked(folder: &std::path::Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walked(&entry.path()),
+            Ok(kind) if kind.is_file() => std::fs::read(entry.path()).into_iter().collect(),
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+fn contains(file: &[u8], text: &str) -> bool {
+    file.windows(text.len()).any(|window| window == text.as_bytes())
 }

@@ -167,3 +167,35 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
     assert!(alone.out.contains("claude") && alone.err.contains("No core is running"), "{alone:?}");
     assert_eq!(home.run(&["budget", "set", "claude", "--window", "5k"]).code, Some(3), "that needs one");
 }
+
+#[test]
+fn a_price_is_set_shown_with_its_date_and_removed_by_a_person_alone() {
+    let (home, _core) = Home::with_demo();
+    let none = home.ok(&["budget", "price"]).out;
+    assert!(none.contains("No price is set"), "none is built in: {none}");
+    let set = ["budget", "price", "GPT-5", "--input", "1.25", "--output", "10", "--currency", "usd"];
+    home.ok(&set);
+    let list = home.ok(&["budget", "price", "--json"]).json();
+    let price = &list["prices"][0];
+    assert_eq!(
+        (&price["model"], &price["label"], &price["input"], &price["output"], &price["currency"]),
+        (&json!("gpt-5"), &json!("OpenAI GPT-5"), &json!("1.25"), &json!("10.00"), &json!("USD")),
+        "{list}"
+    );
+    assert!(price["setAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{price}");
+    let table = home.ok(&["budget", "price"]).out;
+    assert!(table.contains("gpt-5") && table.contains("OpenAI GPT-5") && table.contains("1.25"), "{table}");
+    for wrong in [
+        &["budget", "price", "gpt-5", "--input", "1"][..],
+        &["budget", "price", "gpt-5", "--input", "1,5", "--output", "2", "--currency", "USD"],
+        &["budget", "price", "hal-9000", "--input", "1", "--output", "2", "--currency", "USD"],
+        &["budget", "price", "--remove"],
+    ] {
+        let refused = home.run(wrong);
+        assert_eq!(refused.code, Some(2), "{wrong:?}: {refused:?}");
+    }
+    home.ok(&["budget", "price", "gpt-5", "--remove"]);
+    assert_eq!(home.ok(&["budget", "price", "--json"]).json()["prices"], json!([]));
+    let gone = home.run(&["budget", "price", "gpt-5", "--remove"]);
+    assert_eq!(gone.code, Some(4), "it has none any more: {gone:?}");
+}

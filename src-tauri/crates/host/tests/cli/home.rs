@@ -5,12 +5,16 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_taskwarden");
+
+/// The longest any wait may take: a debug build on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -120,6 +124,20 @@ impl Home {
     pub(crate) fn call(&self, tool: &str, args: &str) -> String {
         let ran = self.ok(&["call", "demo", tool, "--args", args]);
         ran.out.trim().to_owned()
+    }
+
+    /// Starts a call and gives its handle when the server has made a task of it. A cancel before that is one of the call,
+    /// whose reply may then never come.
+    pub(crate) fn call_taken(&self, tool: &str, args: &str) -> String {
+        let id = self.call(tool, args);
+        let begun = Instant::now();
+        loop {
+            let task = self.task(&id);
+            if task["view"] == "task" {
+                return id;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the server makes a task of it: {task}");
+        }
     }
 
     /// Waits until a task asks or is over; the exit code says which.

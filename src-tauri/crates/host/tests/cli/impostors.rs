@@ -8,10 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::home::{Home, PROGRAM};
-
-/// The longest any wait may take: a debug build on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::home::{Home, PATIENCE, PROGRAM};
 
 #[test]
 fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {

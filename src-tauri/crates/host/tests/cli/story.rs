@@ -64,7 +64,7 @@ fn declining_and_dismissing_are_told_apart() {
 #[test]
 fn a_task_that_obeys_is_stopped_and_one_that_does_not_is_told_to_go_on() {
     let (home, _core) = Home::with_demo();
-    let runaway = home.call("runaway", "{}");
+    let runaway = home.call_taken("runaway", "{}");
     let stopped = home.ok(&["tasks", "cancel", &runaway, "--reason", "enough", "--wait"]);
     assert!(stopped.out.contains("cancelled, confirmed by demo"), "{}", stopped.out);
     let task = home.task(&runaway);
@@ -73,7 +73,7 @@ fn a_task_that_obeys_is_stopped_and_one_that_does_not_is_told_to_go_on() {
     assert_eq!(home.run(&["tasks", "cancel", &runaway]).code, Some(5), "it is over");
     assert_eq!(home.run(&["tasks", "result", &runaway]).code, Some(1), "it left nothing");
 
-    let stubborn = home.call("stubborn", r#"{"seconds": 2}"#);
+    let stubborn = home.call_taken("stubborn", r#"{"seconds": 2}"#);
     let asked = home.ok(&["tasks", "cancel", &stubborn]);
     assert!(asked.out.contains("acknowledged by demo, which has not reported the end yet"), "{}", asked.out);
     assert_eq!(home.watch(&stubborn), Some(0));
@@ -83,7 +83,7 @@ fn a_task_that_obeys_is_stopped_and_one_that_does_not_is_told_to_go_on() {
 #[test]
 fn many_tasks_are_cancelled_only_after_a_count_was_confirmed() {
     let (home, _core) = Home::with_demo();
-    let ids: Vec<String> = (0..3).map(|_| home.call("runaway", "{}")).collect();
+    let ids: Vec<String> = (0..3).map(|_| home.call_taken("runaway", "{}")).collect();
     let refused = home.run(&["tasks", "cancel", "--all"]);
     assert_eq!(refused.code, Some(5));
     assert!(refused.err.contains("3 tasks"), "the count is told: {}", refused.err);

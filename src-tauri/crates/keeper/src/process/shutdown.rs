@@ -3,6 +3,7 @@
 //! The caller closes the child's input; then: wait, SIGTERM to its group, wait, SIGKILL to its group. When a child
 //! should end is decided elsewhere.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -38,6 +39,16 @@ impl From<ExitStatus> for ChildExit {
 }
 
 impl ChildExit {
+    /// The exit code, when it exited by itself.
+    pub const fn code(self) -> Option<i32> {
+        self.code
+    }
+
+    /// The number of the signal that ended it.
+    pub const fn signal(self) -> Option<i32> {
+        self.signal
+    }
+
     /// A phrase that follows the name of the command.
     pub fn how(self) -> String {
         match (self.code, self.signal) {
@@ -55,14 +66,23 @@ pub async fn end_child(child: &mut dyn ChildWrapper, group: ProcessGroup, pace: 
     exit
 }
 
+/// Waits until the child itself has exited. The wrapper would wait for its whole group: what a server left running in it
+/// would hide that the server is gone.
+///
+/// # Errors
+/// When the system does not say how it ended.
+pub async fn exited(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
+    child.inner_mut().wait().await
+}
+
 async fn wait_or_end(child: &mut dyn ChildWrapper, group: ProcessGroup, pace: ShutdownTimes) -> Option<ChildExit> {
-    if let Ok(status) = timeout(pace.close_wait, child.wait()).await {
+    if let Ok(status) = timeout(pace.close_wait, exited(child)).await {
         return status.ok().map(ChildExit::from);
     }
     group.term();
-    if let Ok(status) = timeout(pace.term_wait, child.wait()).await {
+    if let Ok(status) = timeout(pace.term_wait, exited(child)).await {
         return status.ok().map(ChildExit::from);
     }
     group.kill();
-    timeout(pace.term_wait, child.wait()).await.ok()?.ok().map(ChildExit::from)
+    timeout(pace.term_wait, exited(child)).await.ok()?.ok().map(ChildExit::from)
 }

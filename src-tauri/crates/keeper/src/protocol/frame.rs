@@ -3,16 +3,23 @@
 //! The length of the body comes first, so a frame that was cut off by the end of a core is dropped as a whole and never
 //! reaches the child.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+use bytes::{Buf as _, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::read_buffer::make_room;
 
 /// The kind of a frame, with its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// Core: a line for the child.
+    /// Core: a line for the child; whoever sent it waits until the child has it.
     Input,
+    /// Core: the same, when the child's own answer says that it has the line: the confirmation can wait for company.
+    Request,
     /// Core: store this note about the request with this id.
     Note,
     /// Core: remove that note.
@@ -37,7 +44,7 @@ pub enum FrameKind {
     TooLong,
     /// Keeper: the child has ended.
     Exited,
-    /// Keeper: the line with this number was written, or why not.
+    /// Keeper: the line with this number and all before it were written, or why this one was not.
     Wrote,
     /// Keeper: the child's first byte.
     Heard,
@@ -45,7 +52,7 @@ pub enum FrameKind {
     Stderr,
 }
 
-const KINDS: [(u8, FrameKind); 16] = [
+const KINDS: [(u8, FrameKind); 17] = [
     (1, FrameKind::Input),
     (2, FrameKind::Note),
     (3, FrameKind::Forget),
@@ -53,6 +60,7 @@ const KINDS: [(u8, FrameKind); 16] = [
     (5, FrameKind::State),
     (6, FrameKind::End),
     (7, FrameKind::Proof),
+    (8, FrameKind::Request),
     (16, FrameKind::Hello),
     (17, FrameKind::Busy),
     (18, FrameKind::Line),
@@ -97,36 +105,69 @@ impl KeeperFrame {
 
     /// Appends its bytes to `to`.
     pub fn put(&self, to: &mut Vec<u8>) {
-        let code = KINDS.iter().find(|(_, kind)| *kind == self.kind).map_or(0, |(code, _)| *code);
-        to.push(code);
-        to.extend_from_slice(&self.number.to_be_bytes());
-        // Every sender bounds its bodies far below this.
-        to.extend_from_slice(&u32::try_from(self.body.len()).unwrap_or(u32::MAX).to_be_bytes());
+        self.put_head(to);
         to.extend_from_slice(&self.body);
+    }
+
+    /// Appends what precedes the body.
+    pub(crate) fn put_head(&self, to: &mut Vec<u8>) {
+        put_frame_head(self.kind, self.number, self.body.len(), to);
     }
 }
 
-/// Reads frames. Not cancel-safe: one reader reads to the end.
+/// Appends what precedes a body of `length` bytes.
+pub fn put_frame_head(kind: FrameKind, number: u64, length: usize, to: &mut Vec<u8>) {
+    let code = KINDS.iter().find(|(_, known)| *known == kind).map_or(0, |(code, _)| *code);
+    to.push(code);
+    to.extend_from_slice(&number.to_be_bytes());
+    // Every sender bounds its bodies far below this.
+    to.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+}
+
+/// Reads frames; their bodies are slices of what was read. Cancel-safe: what was read is kept.
 pub struct FrameReader<R> {
-    from: BufReader<R>,
+    from: R,
+    read: BytesMut,
     cap: usize,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads frames with bodies of at most `cap` bytes.
     pub fn new(from: R, cap: usize) -> Self {
-        Self { from: BufReader::with_capacity(READ_BYTES, from), cap }
+        Self { from, read: BytesMut::new(), cap }
     }
 
     /// The next frame; `None` at the end, also in the middle of a frame.
+    ///
+    /// # Errors
+    /// When reading fails, or it is no frame.
     pub async fn next(&mut self) -> io::Result<Option<KeeperFrame>> {
-        let mut head = [0_u8; HEAD_BYTES];
-        match self.from.read_exact(&mut head).await {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(error),
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The same for a caller that polls.
+    ///
+    /// # Errors
+    /// When reading fails, or it is no frame.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<KeeperFrame>>> {
+        loop {
+            let missing = match self.decode()? {
+                Decoded::Frame(frame) => return Poll::Ready(Ok(Some(frame))),
+                Decoded::Missing(missing) => missing,
+            };
+            make_room(&mut self.read, missing);
+            let read = ready!(pin!(self.from.read_buf(&mut self.read)).poll(cx))?;
+            if read == 0 {
+                return Poll::Ready(Ok(None));
+            }
         }
-        let [code, n0, n1, n2, n3, n4, n5, n6, n7, l0, l1, l2, l3] = head;
+    }
+
+    fn decode(&mut self) -> io::Result<Decoded> {
+        let Some((head, rest)) = self.read.split_first_chunk::<HEAD_BYTES>() else {
+            return Ok(Decoded::Missing(HEAD_BYTES - self.read.len().min(HEAD_BYTES)));
+        };
+        let [code, n0, n1, n2, n3, n4, n5, n6, n7, l0, l1, l2, l3] = *head;
         let number = u64::from_be_bytes([n0, n1, n2, n3, n4, n5, n6, n7]);
         let length = usize::try_from(u32::from_be_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == code) else {
@@ -135,17 +176,20 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         if length > self.cap {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame that is too long"));
         }
-        let mut body = vec![0_u8; length];
-        match self.from.read_exact(&mut body).await {
-            Ok(_) => Ok(Some(KeeperFrame::new(*kind, number, body))),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
+        if rest.len() < length {
+            return Ok(Decoded::Missing(length - rest.len()));
         }
+        self.read.advance(HEAD_BYTES);
+        let body = if length == 0 { Bytes::new() } else { self.read.split_to(length).freeze() };
+        Ok(Decoded::Frame(KeeperFrame { kind: *kind, number, body }))
     }
 }
 
-/// One read of the socket: many small frames at once, and few reads for a large one.
-const READ_BYTES: usize = 64 * 1_024;
+enum Decoded {
+    Frame(KeeperFrame),
+    /// At least so many bytes are missing.
+    Missing(usize),
+}
 
 #[cfg(test)]
 mod tests {
@@ -167,6 +211,34 @@ mod tests {
                 assert_eq!(frame.body, vec![code; usize::from(code)], "body");
             }
             assert!(frames.next().await.expect("an end").is_none(), "what was cut at {end} is no frame");
+        }
+    }
+
+    #[tokio::test]
+    async fn frames_that_arrive_in_pieces_are_whole_however_they_were_cut() {
+        use tokio::io::AsyncWriteExt as _;
+        let mut wire = Vec::new();
+        let sizes = [0_usize, 1, 12, 13, 5_000, 70_000, 3, 300_000, 0, 9];
+        for (number, size) in (0_u64..).zip(sizes) {
+            KeeperFrame::new(FrameKind::Line, number, vec![b'x'; size]).put(&mut wire);
+        }
+        for piece in [5, 13, 4_096, 65_537] {
+            let (mut to, from) = tokio::io::duplex(70_000);
+            let sent = wire.clone();
+            let writing = async move {
+                for part in sent.chunks(piece) {
+                    to.write_all(part).await.expect("written");
+                }
+            };
+            let reading = async move {
+                let mut frames = FrameReader::new(from, 1 << 20);
+                for (number, size) in (0_u64..).zip(sizes) {
+                    let frame = frames.next().await.expect("readable").expect("there");
+                    assert_eq!((frame.number, frame.body.len()), (number, size), "in pieces of {piece}");
+                }
+                assert!(frames.next().await.expect("an end").is_none(), "nothing after the last");
+            };
+            tokio::join!(writing, reading);
         }
     }
 

@@ -42,7 +42,14 @@ pub(crate) struct KeeperLimits {
     term_wait_ms: u64,
     look_ms: u64,
     proof_ms: u64,
+    /// Absent in the order of an older core, which expects each line to be confirmed by itself.
+    #[serde(default)]
+    confirm_ms: u64,
 }
+
+/// The version of the frames that this program speaks. A keeper may be older than the core that connects to it: it
+/// lives through an upgrade. 2 added [`FrameKind::Request`](super::frame::FrameKind::Request).
+pub(crate) const FRAMES_VERSION: u32 = 2;
 
 /// Longest note: an id, a ticket and a tag.
 pub(crate) const NOTE_BYTES: usize = 256;
@@ -65,6 +72,7 @@ impl KeeperLimits {
             term_wait_ms: millis(policy.child_term_wait),
             look_ms: millis(policy.child_group_look),
             proof_ms: millis(policy.keeping.proof_limit),
+            confirm_ms: millis(policy.keeping.confirm_wait),
         }
     }
 
@@ -76,6 +84,11 @@ impl KeeperLimits {
     /// How long authentication may take.
     pub(crate) const fn proof_limit(&self) -> Duration {
         Duration::from_millis(self.proof_ms)
+    }
+
+    /// How long the confirmation of a request's line waits for company.
+    pub(crate) const fn confirm_wait(&self) -> Duration {
+        Duration::from_millis(self.confirm_ms)
     }
 
     /// How long each step of the child's shutdown may take.
@@ -135,6 +148,9 @@ pub(crate) enum StartReport {
 /// The greeting to an authenticated core.
 #[derive(Serialize, Deserialize)]
 pub struct KeeperHello {
+    /// Which frames the keeper knows; absent in the greeting of the first version.
+    #[serde(default = "first_version")]
+    pub frames_version: u32,
     /// How many cores have connected, this one included.
     pub visit: u64,
     /// The keeper's proof that it knows the secret, in hexadecimal.
@@ -149,4 +165,32 @@ pub struct KeeperHello {
     pub notes: Vec<(u64, String)>,
     /// The end of standard error.
     pub stderr: String,
+}
+
+const fn first_version() -> u32 {
+    1
+}
+
+impl KeeperHello {
+    /// Whether the keeper knows [`FrameKind::Request`](super::frame::FrameKind::Request). One that does not leaves a core
+    /// that sends it, and the child with its core.
+    #[must_use]
+    pub const fn takes_requests(&self) -> bool {
+        self.frames_version >= 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keeper_of_the_first_version_gets_no_frames_it_does_not_know() {
+        let first = r#"{"visit":1,"proof":"","pid":1,"heard":false,"state":null,"notes":[],"stderr":""}"#;
+        let mut hello: KeeperHello = serde_json::from_str(first).expect("readable");
+        assert!(!hello.takes_requests(), "it says no version");
+        hello.frames_version = FRAMES_VERSION;
+        let again: KeeperHello = serde_json::from_slice(&serde_json::to_vec(&hello).expect("text")).expect("readable");
+        assert!(again.takes_requests(), "this one does");
+    }
 }

@@ -1,86 +1,20 @@
-//! Authenticates cores that connect, and holds the connection to the current one.
+//! Authenticates cores that connect. The connection to the current one is `core_session.rs`.
 //!
 //! Only a process of the same user that knows the keeper's secret may use the child, and only one at a time. The name
 //! or executable of a process proves nothing: anybody can start ours with a library of their own.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use engine::runtime::supervisor::Supervisor;
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::protocol::authentication::{self as proof, Challenges, KeeperSecret, PeerRole};
 use crate::protocol::frame::{FrameKind, FrameReader, HEAD_BYTES, KeeperFrame};
-use crate::protocol::start_order::KeeperLimits;
-
-/// Frames between the loop and the socket, each way: enough to write several at once.
-const FRAMES_CAPACITY: usize = 16;
 
 /// Connections that may authenticate at the same time. A core that finds no slot tries again.
 pub(crate) const HANDSHAKES_MAX: usize = 8;
-
-/// The connection to the current core.
-pub(crate) struct CoreSession {
-    pub(crate) out: mpsc::Sender<KeeperFrame>,
-    /// Frames that go out before the child's next line.
-    pub(crate) first: VecDeque<KeeperFrame>,
-    scope: Supervisor,
-}
-
-impl Drop for CoreSession {
-    fn drop(&mut self) {
-        self.scope.cancel();
-    }
-}
-
-impl CoreSession {
-    /// Starts with a greeting; returns the core's frames as well.
-    pub(crate) fn begin(
-        stream: UnixStream,
-        hello: KeeperFrame,
-        limits: &KeeperLimits,
-        scope: &Supervisor,
-    ) -> (Self, mpsc::Receiver<KeeperFrame>) {
-        let scope = scope.scope();
-        let (from, to) = stream.into_split();
-        let (heard, frames) = mpsc::channel(FRAMES_CAPACITY);
-        let (out, outgoing) = mpsc::channel(FRAMES_CAPACITY);
-        let mut reader = FrameReader::new(from, limits.frame_bytes());
-        scope.spawn("core reader", async move {
-            // Closing the channel signals that the core is gone, for whatever reason.
-            while let Ok(Some(frame)) = reader.next().await {
-                if heard.send(frame).await.is_err() {
-                    return;
-                }
-            }
-        });
-        scope.spawn("core writer", write(to, outgoing));
-        (Self { out, first: VecDeque::from([hello]), scope }, frames)
-    }
-}
-
-async fn write(mut to: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<KeeperFrame>) {
-    let mut bytes = Vec::new();
-    while let Some(frame) = frames.recv().await {
-        frame.put(&mut bytes);
-        while bytes.len() < WRITE_BYTES
-            && let Ok(frame) = frames.try_recv()
-        {
-            frame.put(&mut bytes);
-        }
-        if to.write_all(&bytes).await.is_err() {
-            return;
-        }
-        bytes.clear();
-        bytes.shrink_to(WRITE_BYTES);
-    }
-}
-
-/// Frames that wait are written together up to about this size.
-const WRITE_BYTES: usize = 64 * 1_024;
 
 /// Rejects a core because another one is connected.
 pub(crate) fn turn_away(stream: UnixStream, scope: &Supervisor) {

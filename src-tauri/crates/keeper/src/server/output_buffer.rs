@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use crate::protocol::frame::{FrameKind, KeeperFrame};
 
 /// Fixed cost of a piece, so that a million empty lines are bounded too.
@@ -32,7 +34,8 @@ impl OutputBuffer {
     }
 
     /// Adds a piece and returns its number.
-    pub(crate) fn put(&mut self, kind: FrameKind, body: Vec<u8>) -> u64 {
+    pub(crate) fn put(&mut self, kind: FrameKind, body: impl Into<Bytes>) -> u64 {
+        let body = body.into();
         let number = self.next;
         self.next += 1;
         self.bytes += body.len() + PIECE_BYTES;

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::form::Clash;
-use super::plan::FileKind;
+use crate::tools::known_files::FileKind;
 
 /// Numbers tried for a name that is taken. Judgement.
 const NUMBERS_TRIED: u32 = 99;

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::plan::{FileKind, PlannedMove, TidyPlan};
+use crate::tools::known_files::{FileKind, KnownFile, KnownFiles};
 
 /// Longest note kept. As in the schema.
 const NOTE_CAP_CHARS: usize = 200;
@@ -40,14 +40,14 @@ pub(super) struct TidyChoice {
 }
 
 /// The words above the form.
-pub(super) fn message(folder: &Path, plan: &TidyPlan) -> String {
+pub(super) fn message(folder: &Path, plan: &KnownFiles) -> String {
     let kinds: Vec<String> =
         plan.kinds().into_iter().map(|(kind, count)| format!("{} {}", grouped(count as u64), kind.folder())).collect();
     format!("Tidy `{}`? Files that would go into sub-folders: {}.", folder.display(), kinds.join(", "))
 }
 
 /// The `requestedSchema` of the form.
-pub(super) fn schema(plan: &TidyPlan, dry_run: bool) -> Value {
+pub(super) fn schema(plan: &KnownFiles, dry_run: bool) -> Value {
     let kinds = plan.kinds();
     let words: Vec<&str> = kinds.iter().map(|(kind, _)| kind.folder()).collect();
     let titled = |(kind, count): &(FileKind, usize)| json!({"const": kind.folder(), "title": format!("{} ({})", kind.folder(), grouped(*count as u64))});
@@ -75,7 +75,7 @@ pub(super) fn schema(plan: &TidyPlan, dry_run: bool) -> Value {
 
 impl TidyChoice {
     /// Reads the content of an accepted form.
-    pub(super) fn read(content: &Map<String, Value>, plan: &TidyPlan) -> Result<Self, String> {
+    pub(super) fn read(content: &Map<String, Value>, plan: &KnownFiles) -> Result<Self, String> {
         let given = |name: &str| content.get(name).filter(|value| !value.is_null());
         let truth = |name: &str| match given(name) {
             Some(Value::Bool(yes)) => Ok(*yes),
@@ -114,7 +114,7 @@ impl TidyChoice {
     }
 
     /// Whether this file is to be moved.
-    pub(super) fn takes(&self, item: &PlannedMove) -> bool {
+    pub(super) fn takes(&self, item: &KnownFile) -> bool {
         let old_enough = self.before.is_none_or(|day| {
             let changed = item.changed.map(|at| at.to_zoned(TimeZone::UTC).date());
             changed.is_some_and(|changed| changed < day)

@@ -56,7 +56,7 @@ impl Transport {
 pub(super) async fn add(input: AddAgentArgs, config: &Config, screen: &Screen) -> CommandResult {
     let AddAgentArgs { name, program, transport, save, no_task_tools } = input;
     let core = CoreClient::attach(config)?;
-    let asked = AddAgent { name, task_tools: Some(!no_task_tools), program: program.clone() };
+    let asked = AddAgent { name, task_tools: Some(!no_task_tools), program: program.clone(), save: None };
     let mut added: AgentAdded = core.request("agents.add", &asked).await?;
     let saved = if save { Some(token_file::save(&config.paths, &added.agent.name, &added.token)) } else { None };
     if let Some(Ok(path)) = &saved {
@@ -115,7 +115,7 @@ fn print(added: &AgentAdded, screen: &Screen) {
     );
 }
 
-fn print_program(program: &ProgramSettings, screen: &Screen) {
+pub(super) fn print_program(program: &ProgramSettings, screen: &Screen) {
     if program.texts.is_empty() {
         return;
     }

@@ -8,7 +8,6 @@ use api::dto::{
 };
 use api::format::time;
 use api::format::tokens::{grouped, share, tokens};
-use domain::task::status::Phase;
 
 use super::{burn, gauge, history, loosest, measured, occupancy, was_full};
 use crate::cli::input::amount;
@@ -117,7 +116,7 @@ fn show_coming(coming: &[PendingResultDto], screen: &Screen) {
             (PendingStateDto::Held, _) => "held: waits for your decision".into(),
             (PendingStateDto::Slices, _) => "in slices, as it reads them".into(),
             (PendingStateDto::Working, percent) => {
-                let phase = one.phase.as_deref().and_then(Phase::from_word).map_or("open", sentences::phase_label);
+                let phase = one.phase.map_or("open", |phase| sentences::phase_label(phase.0));
                 percent.map_or_else(|| phase.to_lowercase(), |percent| format!("{}, {percent} %", phase.to_lowercase()))
             }
             (PendingStateDto::Ready, _) => "delivered when the agent next reads".to_owned(),

@@ -2,15 +2,16 @@
 //!
 //! The checks are in `doctor.rs` of this crate.
 
+mod installation;
+
 use anstyle::{AnsiColor, Style};
+use api::calls::core::findings::{Finding, Grade};
 use serde::Serialize;
 
 use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::one_line;
 use crate::config::{Config, ConfigError};
-use crate::doctor::examine;
-use crate::doctor::finding::{Finding, Grade};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,7 +22,7 @@ struct Report<'a> {
 
 pub(crate) async fn run(config: Result<Config, ConfigError>, screen: &Screen) -> CommandResult {
     // Boxed because every check is in the future; one allocation in a process.
-    let findings = Box::pin(examine(config)).await;
+    let findings = Box::pin(installation::examine(config)).await;
     let broken = findings.iter().filter(|finding| finding.grade == Grade::Broken).count();
     if screen.is_json() {
         screen.json(&Report { findings: &findings, broken })?;

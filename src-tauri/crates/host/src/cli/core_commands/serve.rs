@@ -1,6 +1,6 @@
 //! `taskwarden serve`: the core in the foreground until Ctrl-C; and `demo-server`.
 //!
-//! The first signal drains, a second one ends at once. What the core resumed, where it listens and the sign-in code are
+//! The first signal drains, a second one ends at once. What the core resumed, where it listens and the sign-in link are
 //! printed once.
 
 use std::io::IsTerminal as _;
@@ -17,7 +17,6 @@ use engine::runtime::supervisor::Supervisor;
 use super::ui;
 use crate::app::compose::{self, Adapters};
 use crate::app::environment;
-use crate::app::lock::LockError;
 use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::shutdown_signals::ShutdownSignals;
 use crate::app::start_error::StartError;
@@ -25,6 +24,7 @@ use crate::bridge::detached_core;
 use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use crate::cli::output::screen::Screen;
 use crate::config::{Config, ListenSetting};
+use crate::os::core_lock::LockError;
 use crate::os::random;
 
 #[derive(Debug, Args)]
@@ -101,6 +101,7 @@ pub(crate) async fn run(
             "openTasks": taken.open_tasks,
             "openRequests": taken.open_requests,
             "url": browser.as_ref().map(|browser| &browser.url),
+            "link": browser.as_ref().map(|browser| &browser.link),
             "code": browser.as_ref().map(|browser| &browser.code),
         }))?;
     } else {

@@ -1,7 +1,7 @@
-//! `taskwarden ui`: prints the address of the window in the browser, with a one-time code (ruling 27).
+//! `taskwarden ui`: prints a link to the window in the browser that signs in once, and its code (ruling 27).
 //!
-//! The code is never part of an address, so that no history and no log keeps it. It opens no browser, because the
-//! terminal may be on another machine.
+//! The code stands in the fragment of the link, which a browser sends nowhere, and the page removes it at once (decision
+//! 0035). It opens no browser: the terminal may be on another machine, and arguments of a program are seen by others.
 
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
@@ -14,7 +14,7 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> CommandResult {
     if screen.is_json() {
         screen.json_line(&invitation)?;
     } else {
-        screen.line(&invitation.url);
+        screen.line(&invitation.link);
         screen.line(&invitation.code);
         screen.note(&advice(&invitation));
     }
@@ -23,14 +23,14 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> CommandResult {
 
 /// Prints both as a note beside other output.
 pub(crate) fn note(invitation: &Invitation, screen: &Screen) {
-    screen.note(&format!("Window: {}  Code: {}", invitation.url, invitation.code));
+    screen.note(&format!("Window: {}", invitation.link));
     screen.note(&advice(invitation));
 }
 
 fn advice(invitation: &Invitation) -> String {
     format!(
-        "Open the address in a browser on this machine and enter the code. The code works once, within {} minutes; \
-         `taskwarden ui` prints a new one.",
+        "Open this link in a browser on this machine: it signs in once, within {} minutes. `taskwarden ui` prints a new \
+         one.",
         invitation.minutes
     )
 }

@@ -6,6 +6,7 @@
 use api::calls::OneTask;
 use api::calls::inbox::answer::{AnswerChoice, AnswerGiven, AnswerRequest};
 use api::calls::tasks::ShownTask;
+use api::dto::inbox::request::{DeliveryDto, QuestionState};
 use clap::{ArgGroup, Args};
 
 use crate::app::core_client::CoreClient;
@@ -76,18 +77,23 @@ async fn warn_of_secrets(core: &CoreClient, id: &str, key: Option<&str>, screen:
 }
 
 fn outcome(given: &AnswerGiven) -> String {
-    let delivery = given.request.answer.as_ref().map_or("recorded", |answer| answer.delivery.as_str());
+    let delivery = given.request.answer.as_ref().map_or(DeliveryDto::Recorded, |answer| answer.delivery);
     // A server that no longer asks has accepted the answer, whether its reply or a poll said so first.
-    let delivery = if given.request.state == "confirmed" && delivery != "refused" { "acknowledged" } else { delivery };
+    let is_confirmed = given.request.state == QuestionState::Confirmed && delivery != DeliveryDto::Refused;
+    let delivery = if is_confirmed { DeliveryDto::Acknowledged } else { delivery };
     match (delivery, given.still_open) {
-        ("acknowledged", 0) => "Answered; the server accepted it.".into(),
-        ("acknowledged", open) => format!("Answered; the server accepted it. {open} more open on this task."),
-        ("refused", _) => {
+        (DeliveryDto::Acknowledged, 0) => "Answered; the server accepted it.".into(),
+        (DeliveryDto::Acknowledged, open) => {
+            format!("Answered; the server accepted it. {open} more open on this task.")
+        }
+        (DeliveryDto::Refused, _) => {
             let why = given.request.answer.as_ref().and_then(|answer| answer.refused_why.as_deref()).map(one_line);
             format!("The server refused the answer{}", why.map_or(".".into(), |why| format!(": {why}")))
         }
-        (_, 0) => "Recorded; it will be delivered as soon as the server can be reached.".into(),
-        (_, open) => format!("Recorded; {open} more open on this task."),
+        (DeliveryDto::Recorded | DeliveryDto::Sent, 0) => {
+            "Recorded; it will be delivered as soon as the server can be reached.".into()
+        }
+        (DeliveryDto::Recorded | DeliveryDto::Sent, open) => format!("Recorded; {open} more open on this task."),
     }
 }
 

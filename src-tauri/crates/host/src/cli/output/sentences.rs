@@ -4,10 +4,13 @@
 //! Colour only ever accompanies a word.
 
 use anstyle::{AnsiColor, Style};
+use api::dto::task::facts::{CancelStateDto, OverdueWhy, ResultState};
+use api::dto::task::{ServerViewKind, TaskOrigin};
 use api::dto::{DoorDto, HistoryEvent, IntentDto, OriginDto, ResultDto, TaskDto, moment};
 pub(crate) use api::format::shell_word::shell_quote as shell_word;
 use api::format::time;
 use api::format::tokens::grouped;
+use domain::audit::Verb;
 use domain::ports::Clock as _;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -41,11 +44,10 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// The label of a task's phase.
-pub(crate) fn phase(task: &TaskDto) -> String {
-    match Phase::from_word(&task.phase) {
-        Some(Phase::Overdue) if task.overdue_why.as_deref() == Some("usual") => "Later than usual".into(),
-        Some(phase) => phase_label(phase).into(),
-        None => one_line(&task.phase),
+pub(crate) const fn phase(task: &TaskDto) -> &'static str {
+    match (task.phase.0, task.overdue_why) {
+        (Phase::Overdue, Some(OverdueWhy::Usual)) => "Later than usual",
+        (phase, _) => phase_label(phase),
     }
 }
 
@@ -82,53 +84,53 @@ pub(crate) fn family(word: &str) -> &str {
 }
 
 /// The colour that goes with a phase.
-pub(crate) fn tone(phase: &str) -> AnsiColor {
-    match Phase::from_word(phase) {
-        Some(Phase::Waiting | Phase::Overdue | Phase::Unconfirmed | Phase::Blocked) => AnsiColor::Yellow,
-        Some(Phase::Running | Phase::Answering) => AnsiColor::Blue,
-        Some(Phase::Done) => AnsiColor::Green,
-        Some(Phase::DoneWithError | Phase::Failed) => AnsiColor::Red,
-        Some(Phase::Silent | Phase::Lost | Phase::Expired) => AnsiColor::Magenta,
-        Some(Phase::Cancelling | Phase::Cancelled | Phase::Revoked | Phase::Unwatched) | None => AnsiColor::White,
+pub(crate) const fn tone(phase: Phase) -> AnsiColor {
+    match phase {
+        Phase::Waiting | Phase::Overdue | Phase::Unconfirmed | Phase::Blocked => AnsiColor::Yellow,
+        Phase::Running | Phase::Answering => AnsiColor::Blue,
+        Phase::Done => AnsiColor::Green,
+        Phase::DoneWithError | Phase::Failed => AnsiColor::Red,
+        Phase::Silent | Phase::Lost | Phase::Expired => AnsiColor::Magenta,
+        Phase::Cancelling | Phase::Cancelled | Phase::Revoked | Phase::Unwatched => AnsiColor::White,
     }
 }
 
 /// The phase with its colour, for lines (tables colour by themselves).
 pub(crate) fn coloured_phase(task: &TaskDto) -> String {
-    let style = Style::new().fg_color(Some(tone(&task.phase).into()));
+    let style = Style::new().fg_color(Some(tone(task.phase.0).into()));
     format!("{style}{}{style:#}", phase(task))
 }
 
 /// The state of a cancel request. `sent` says whether it ever left for the server.
-pub(crate) fn cancel_state(state: &str, server: &str, sent: bool) -> String {
+pub(crate) fn cancel_state(state: CancelStateDto, server: &str, sent: bool) -> String {
     match state {
-        "asked" if !sent => format!("recorded, not sent to {server} yet"),
-        "asked" => format!("sent, {server} has not answered yet"),
-        "acknowledged" => format!("acknowledged by {server}, which has not reported the end yet"),
-        "stopped" => format!("cancelled, confirmed by {server}"),
-        "finishedAnyway" => "finished anyway, before it could be cancelled".into(),
-        "refused" if !sent => format!("could not be sent to {server}"),
-        "refused" => format!("refused by {server}"),
-        "notAsked" => "not asked to cancel".into(),
-        other => one_line(other),
+        CancelStateDto::Asked if !sent => format!("recorded, not sent to {server} yet"),
+        CancelStateDto::Asked => format!("sent, {server} has not answered yet"),
+        CancelStateDto::Acknowledged => format!("acknowledged by {server}, which has not reported the end yet"),
+        CancelStateDto::Stopped => format!("cancelled, confirmed by {server}"),
+        CancelStateDto::FinishedAnyway => "finished anyway, before it could be cancelled".into(),
+        CancelStateDto::Refused if !sent => format!("could not be sent to {server}"),
+        CancelStateDto::Refused => format!("refused by {server}"),
+        CancelStateDto::NotAsked => "not asked to cancel".into(),
     }
 }
 
 /// What a person decided: `answered question-1`.
 pub(crate) fn decided(event: &HistoryEvent) -> String {
     let key = event.key.as_deref().map(|key| format!(" `{}`", one_line(key))).unwrap_or_default();
-    match event.verb.as_str() {
-        "admitted" => "started".into(),
-        "answerBegun" => format!("answered{key}"),
-        "answerUndone" => format!("answer to{key} withdrawn"),
-        "stopBegun" => "asked to cancel".into(),
-        "revoked" => "taken from its agent".into(),
-        "unwatched" => "stopped watching".into(),
-        "resultHeld" => "result held".into(),
-        "resultReleased" => "result released".into(),
-        "resultWithheld" => "result withheld".into(),
-        "limitLifted" => "allowed to continue past its limit".into(),
-        other => format!("{}{key}", one_line(other)),
+    match event.verb.0 {
+        Verb::Admitted => "started".into(),
+        Verb::AnswerBegun => format!("answered{key}"),
+        Verb::AnswerUndone => format!("answer to{key} withdrawn"),
+        Verb::CancelBegun => "asked to cancel".into(),
+        Verb::Revoked => "taken from its agent".into(),
+        Verb::Unwatched => "stopped watching".into(),
+        Verb::ResultHeld => "result held".into(),
+        Verb::ResultReleased => "result released".into(),
+        Verb::ResultWithheld => "result withheld".into(),
+        Verb::LimitLifted => "allowed to continue past its limit".into(),
+        // Only what people decide comes here; the rest of the audit log has its own words.
+        other => format!("{}{key}", other.word()),
     }
 }
 
@@ -148,15 +150,15 @@ pub(crate) fn decision_origin(origin: &OriginDto) -> String {
 /// `server says "working" · last heard 8 s ago · next poll in 22 s`.
 pub(crate) fn status_line(task: &TaskDto) -> String {
     let now = now();
-    let mut parts = vec![match (&task.status, task.view.as_str()) {
+    let mut parts = vec![match (&task.status, task.view) {
         (Some(word), _) => format!("{} says `{}`", task.server, one_line(word)),
-        (None, "awaiting" | "ownCall") => format!("{} has not replied yet", task.server),
-        (None, "asking") => format!("{} asks before it starts", task.server),
-        (None, "direct") => format!("{} answered at once", task.server),
-        (None, "refused") => format!("{} answered with an error", task.server),
-        (None, "notSent") => "nothing was sent".into(),
-        (None, "unanswered") => "the reply can no longer arrive".into(),
-        (None, _) => format!("{} has said nothing yet", task.server),
+        (None, ServerViewKind::Awaiting | ServerViewKind::OwnCall) => format!("{} has not replied yet", task.server),
+        (None, ServerViewKind::Asking) => format!("{} asks before it starts", task.server),
+        (None, ServerViewKind::Direct) => format!("{} answered at once", task.server),
+        (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),
+        (None, ServerViewKind::NotSent) => "nothing was sent".into(),
+        (None, ServerViewKind::Unanswered) => "the reply can no longer arrive".into(),
+        (None, ServerViewKind::Task) => format!("{} has said nothing yet", task.server),
     }];
     if let Some(seen) = moment(&task.last_seen_at) {
         parts.push(format!("last heard {}", time::ago(seen, now)));
@@ -187,16 +189,19 @@ pub(crate) fn progress(task: &TaskDto) -> Option<String> {
 
 /// The most important news of a task in one line: its question, error, progress or message.
 pub(crate) fn saying(task: &TaskDto) -> String {
+    if let Some(says) = task.says.as_deref().filter(|says| !says.is_empty()) {
+        return one_line(says);
+    }
     if let Some(open) = task.requests.iter().find(|request| request.is_open()) {
         return one_line(&open.message);
     }
     if let Some(error) = &task.error {
         return one_line(&error.message);
     }
-    if let Some(intent) = task.intent.as_ref().filter(|_| task.phase == "cancelling" || task.phase == "revoked") {
+    if let Some(intent) = task.intent.as_ref().filter(|_| matches!(task.phase.0, Phase::Cancelling | Phase::Revoked)) {
         return cancel_line(intent, &task.server);
     }
-    if task.phase == "done" {
+    if task.phase.0 == Phase::Done {
         // The server's last message is about the work; what matters now is the result.
         return task.result.as_ref().map(result_line).unwrap_or_default();
     }
@@ -211,16 +216,16 @@ pub(crate) fn saying(task: &TaskDto) -> String {
 }
 
 fn result_line(result: &ResultDto) -> String {
-    match (result.state.as_str(), result.bytes) {
-        ("stored", Some(bytes)) => format!("result of {} bytes", grouped(bytes)),
-        ("notFetched", _) => "the result is being fetched".into(),
-        ("unavailable", _) => "the server no longer has the result".into(),
-        _ => String::new(),
+    match (result.state, result.bytes) {
+        (ResultState::Stored, Some(bytes)) => format!("result of {} bytes", grouped(bytes)),
+        (ResultState::NotFetched, _) => "the result is being fetched".into(),
+        (ResultState::Unavailable, _) => "the server no longer has the result".into(),
+        (ResultState::Stored, None) => String::new(),
     }
 }
 
 fn cancel_line(intent: &IntentDto, server: &str) -> String {
-    intent.state.as_deref().map(|state| cancel_state(state, server, intent.sent_at.is_some())).unwrap_or_default()
+    intent.state.map(|state| cancel_state(state, server, intent.sent_at.is_some())).unwrap_or_default()
 }
 
 /// `4 min 20 s (usually 3 min)`.
@@ -234,11 +239,11 @@ pub(crate) fn elapsed(task: &TaskDto) -> String {
 
 /// How the task came to Taskwarden.
 pub(crate) fn how_it_began(task: &TaskDto) -> &'static str {
-    match task.origin.as_str() {
-        "agent" => "started by an agent",
-        "discovered" => "found in the server's list",
-        "adopted" => "adopted by its id",
-        _ => "started here",
+    match task.origin {
+        TaskOrigin::Agent => "started by an agent",
+        TaskOrigin::Discovered => "found in the server's list",
+        TaskOrigin::Adopted => "adopted by its id",
+        TaskOrigin::Started => "started here",
     }
 }
 
@@ -266,9 +271,9 @@ mod tests {
 
     #[test]
     fn a_cancel_that_was_never_sent_is_not_shown_as_the_servers_refusal() {
-        assert_eq!(cancel_state("refused", "ci", false), "could not be sent to ci");
-        assert_eq!(cancel_state("refused", "ci", true), "refused by ci");
-        assert_eq!(cancel_state("asked", "ci", false), "recorded, not sent to ci yet");
+        assert_eq!(cancel_state(CancelStateDto::Refused, "ci", false), "could not be sent to ci");
+        assert_eq!(cancel_state(CancelStateDto::Refused, "ci", true), "refused by ci");
+        assert_eq!(cancel_state(CancelStateDto::Asked, "ci", false), "recorded, not sent to ci yet");
     }
 
     #[test]

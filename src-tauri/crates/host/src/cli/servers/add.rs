@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use api::calls::Nothing;
 use api::calls::servers::{AddServer, ServerAdded, ServerList};
 use api::dto::AddressDto;
+use api::dto::server::HealthKind;
 use api::{ApiError, Code};
 use clap::Args;
 use url::Url;
@@ -109,10 +110,10 @@ fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
     let server = &added.server;
     if screen.is_json() {
         screen.json(added)?;
-        return Ok(if server.health.kind == "up" { DONE } else { FAILED });
+        return Ok(if server.health.kind == HealthKind::Up { DONE } else { FAILED });
     }
-    match server.health.kind.as_str() {
-        "up" => {
+    match server.health.kind {
+        HealthKind::Up => {
             screen.line(&format!("Added `{}`: {}.", server.name, protocol(server)));
             if let Some(tools) = &added.tools {
                 let names: Vec<String> = tools.iter().map(|tool| one_line(&tool.name)).collect();
@@ -120,7 +121,7 @@ fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
             }
             Ok(DONE)
         }
-        _ => {
+        HealthKind::Unknown | HealthKind::Connecting | HealthKind::Down | HealthKind::Blocked => {
             let why = server.health.why.as_deref().map_or_else(|| "it has not answered yet".into(), one_line);
             let hint = server.health.hint.as_deref().unwrap_or("It will be tried again automatically.");
             screen.line(&format!("Added `{}`, but it cannot be reached.", server.name));

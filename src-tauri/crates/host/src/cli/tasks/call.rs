@@ -4,7 +4,7 @@
 //! and the task continues.
 
 use api::calls::OneTask;
-use api::calls::tasks::{StartTask, TaskResult};
+use api::calls::tasks::{ResultKind, StartTask, TaskResult};
 use api::dto::TaskDto;
 use api::{ApiError, Code};
 use clap::Args;
@@ -83,7 +83,7 @@ async fn wait(core: &CoreClient, id: &str, config: &Config, screen: &Screen) -> 
 async fn finish(core: &CoreClient, task: &TaskDto, code: u8, screen: &Screen) -> CommandResult {
     match core.request::<TaskResult>("tasks.result", &OneTask { id: task.id.clone() }).await {
         // The task goes to standard output, the error to standard error, each as one object.
-        Ok(result) if screen.is_json() && result.kind == "error" => {
+        Ok(result) if screen.is_json() && result.kind == ResultKind::Error => {
             screen.json(task)?;
             Err(failure(task))
         }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use api::calls::tasks::ListTasks;
 use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
+use api::dto::task::facts::CancelStateDto;
 use api::dto::{TaskDto, TaskListDto};
 use api::format::time::count;
 use api::{ApiError, Code};
@@ -120,7 +121,7 @@ async fn confirm(many: usize, screen: &Screen) -> Result<(), ApiError> {
 
 /// For a single task, that the server cannot be asked is an error.
 fn refusal(list: &CancelList) -> Option<ApiError> {
-    let only = list.stops.first().filter(|stop| stop.state == "notAsked")?;
+    let only = list.stops.first().filter(|stop| stop.state == CancelStateDto::NotAsked)?;
     Some(ApiError::new(
         Code::Refused,
         format!("task `{}` cannot be cancelled: {}", only.id, only.why.as_deref().map(one_line).unwrap_or_default()),
@@ -157,7 +158,7 @@ pub(crate) async fn report(
     if !screen.is_json() && list.stops.len() > 1 {
         screen.line(&summary(&list));
     }
-    let refused = list.stops.iter().any(|stop| stop.state == "refused");
+    let refused = list.stops.iter().any(|stop| stop.state == CancelStateDto::Refused);
     Ok(if refused { Code::Refused.exit() } else { DONE })
 }
 
@@ -167,18 +168,23 @@ fn print_state(stop: &CancelOutcomeDto, screen: &Screen) {
     let why = stop.why.as_deref().map(|why| format!(" ({})", one_line(why))).unwrap_or_default();
     let intent = stop.task.as_ref().and_then(|task| task.intent.as_ref());
     let sent = intent.is_none_or(|wish| wish.sent_at.is_some());
-    screen.line(&format!("{id}  {}{why}", sentences::cancel_state(&stop.state, server, sent)));
+    screen.line(&format!("{id}  {}{why}", sentences::cancel_state(stop.state, server, sent)));
 }
 
 /// `16 tasks: 12 cancelled, 3 acknowledged, 1 refused`.
 fn summary(list: &CancelList) -> String {
-    let states = ["stopped", "finishedAnyway", "acknowledged", "asked", "refused", "notAsked"];
-    let labels = ["cancelled", "finished anyway", "acknowledged", "asked", "refused", "not asked"];
+    let states = [
+        (CancelStateDto::Stopped, "cancelled"),
+        (CancelStateDto::FinishedAnyway, "finished anyway"),
+        (CancelStateDto::Acknowledged, "acknowledged"),
+        (CancelStateDto::Asked, "asked"),
+        (CancelStateDto::Refused, "refused"),
+        (CancelStateDto::NotAsked, "not asked"),
+    ];
     let parts: Vec<String> = states
-        .iter()
-        .zip(labels)
+        .into_iter()
         .filter_map(|(state, name)| {
-            let many = list.stops.iter().filter(|stop| stop.state == *state).count();
+            let many = list.stops.iter().filter(|stop| stop.state == state).count();
             (many > 0).then(|| format!("{many} {name}"))
         })
         .collect();
@@ -197,7 +203,9 @@ async fn until_over(
         .iter()
         .enumerate()
         // A server that refused will not cancel it: waiting would never end.
-        .filter(|(_, stop)| stop.state != "refused" && stop.task.as_ref().is_some_and(|task| ended(task).is_none()))
+        .filter(|(_, stop)| {
+            stop.state != CancelStateDto::Refused && stop.task.as_ref().is_some_and(|task| ended(task).is_none())
+        })
         .map(|(at, stop)| (stop.id.clone(), at))
         .collect();
     if open.is_empty() {
@@ -207,7 +215,7 @@ async fn until_over(
     while !open.is_empty() {
         let task = feed.next().await?;
         let state = task.intent.as_ref().and_then(|wish| wish.state);
-        let refused = state.as_deref() == Some("refused");
+        let refused = state == Some(CancelStateDto::Refused);
         if ended(&task).is_none() && !refused {
             continue;
         }

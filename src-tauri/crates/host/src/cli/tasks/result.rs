@@ -3,7 +3,7 @@
 //! `call --wait` prints through here as well. Whether there is a result is the core's answer.
 
 use api::calls::OneTask;
-use api::calls::tasks::TaskResult;
+use api::calls::tasks::{ResultKind, TaskResult};
 use api::{ApiError, Code};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(crate) fn print_result(result: &TaskResult, screen: &Screen) -> CommandResul
     let payload: Value = serde_json::from_str(result.payload.get()).map_err(|error| {
         ApiError::new(Code::Failed, format!("the stored result cannot be read: {error}"), "Try `--json`.")
     })?;
-    if result.kind == "error" {
+    if result.kind == ResultKind::Error {
         let code = payload.get("code").and_then(Value::as_i64).unwrap_or_default();
         let received = || payload.get("message").and_then(Value::as_str);
         let message = result.message.as_deref().or_else(received).unwrap_or("no message");

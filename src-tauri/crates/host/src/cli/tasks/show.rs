@@ -5,9 +5,11 @@
 use anstyle::Style;
 use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
+use api::dto::task::facts::ResultState;
 use api::dto::{HistoryEvent, RequestDto, TaskDto, moment};
 use api::form;
 use api::format::time;
+use domain::task::status::Phase;
 
 use super::token_count;
 use crate::app::core_client::CoreClient;
@@ -45,8 +47,7 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
     }
     if let Some(wish) = &task.intent {
         let sent = wish.sent_at.is_some();
-        let state =
-            wish.state.as_deref().map(|state| sentences::cancel_state(state, &task.server, sent)).unwrap_or_default();
+        let state = wish.state.map(|state| sentences::cancel_state(state, &task.server, sent)).unwrap_or_default();
         let reason = wish.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
         screen.line(&format!("  {} by {}, {}{reason}: {state}", wish.kind, wish.by, at(&wish.at)));
         if let Some(why) = &wish.refused_why {
@@ -59,7 +60,7 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
         let code = error.code.map(|code| format!("error {code}: ")).unwrap_or_default();
         screen.line(&format!("  {code}{}", one_line(&error.message)));
     }
-    if task.phase == "unconfirmed" && task.agent.is_some() {
+    if task.phase.0 == Phase::Unconfirmed && task.agent.is_some() {
         screen.line("  The server may have done it. After a power cut, a repeated call of its agent may run twice.");
     }
     for request in &task.requests {
@@ -81,7 +82,7 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
         }
     }
     show_decisions(&shown.decisions, screen);
-    if task.result.as_ref().is_some_and(|result| result.state == "stored") {
+    if task.result.as_ref().is_some_and(|result| result.state == ResultState::Stored) {
         screen.line(&format!("\nResult: taskwarden tasks result {}", short_id(&task.id, !screen.is_terminal())));
     }
     Ok(DONE)

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use api::dto::TaskDto;
+use api::dto::task::ServerViewKind;
 use api::feed::task_feed::TaskUpdate;
 use api::{ApiError, Code};
+use domain::task::status::Phase;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 
@@ -103,9 +105,9 @@ impl<'a> TaskFeed<'a> {
 
 /// The exit code of a task from which nothing more can come; `None` while it is open.
 pub(crate) fn ended(task: &TaskDto) -> Option<u8> {
-    if task.phase == "done" {
+    if task.phase.0 == Phase::Done {
         return Some(crate::cli::DONE);
     }
     // The reply of an unanswered call can no longer arrive; waiting for it would never end.
-    (task.over || task.view == "unanswered").then_some(crate::cli::output::exit_code::FAILED)
+    (task.over || task.view == ServerViewKind::Unanswered).then_some(crate::cli::output::exit_code::FAILED)
 }

@@ -2,7 +2,7 @@
 //!
 //! A part of `taskwarden tasks show`. Figures and decisions are the core's.
 
-use api::dto::{ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
+use api::dto::{AtLimitDto, ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
 use api::format::time;
 use api::format::tokens::{grouped, tokens};
 
@@ -24,7 +24,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
         let at = amount::at_word(over.limit.at);
         let settled = match &over.settled_by {
             Some(by) => format!("; {} allowed it to continue", one_line(by)),
-            None if at == "ask" && !task.over && task.intent.is_none() => {
+            None if over.limit.at == AtLimitDto::Ask && !task.over && task.intent.is_none() => {
                 format!("; taskwarden tasks go-on {id}, or cancel it")
             }
             None => String::new(),

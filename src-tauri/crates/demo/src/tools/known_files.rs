@@ -1,4 +1,4 @@
-//! Lists what would be moved: files directly in the folder, grouped by extension.
+//! Lists the files that lie directly in a folder and are of a known kind, which their extension says.
 //!
 //! Hidden files, folders, links and unknown extensions are skipped. Nothing is moved here.
 
@@ -36,6 +36,18 @@ impl FileKind {
         }
     }
 
+    /// What people call one of it, and several.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Images => ("image", "images"),
+            Self::Documents => ("document", "documents"),
+            Self::Archives => ("archive", "archives"),
+            Self::Audio => ("audio file", "audio files"),
+            Self::Video => ("video", "videos"),
+            Self::Programs => ("program", "programs"),
+        }
+    }
+
     const fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Images => &["jpg", "jpeg", "png", "gif", "webp", "svg", "heic", "bmp", "tif", "tiff", "avif"],
@@ -56,9 +68,9 @@ impl FileKind {
     }
 }
 
-/// One file that would be moved.
+/// One file of a known kind.
 #[derive(Debug, Clone)]
-pub(super) struct PlannedMove {
+pub(super) struct KnownFile {
     pub(super) name: OsString,
     pub(super) kind: FileKind,
     pub(super) bytes: u64,
@@ -67,11 +79,11 @@ pub(super) struct PlannedMove {
 
 /// All of them, in the order of their names.
 #[derive(Debug)]
-pub(super) struct TidyPlan {
-    pub(super) items: Vec<PlannedMove>,
+pub(super) struct KnownFiles {
+    pub(super) items: Vec<KnownFile>,
 }
 
-impl TidyPlan {
+impl KnownFiles {
     pub(super) async fn of(folder: &Path, limits: &ServingPolicy) -> Result<Self, String> {
         let unreadable = |why: std::io::Error| format!("The folder `{}` cannot be read: {why}.", folder.display());
         let mut entries = tokio::fs::read_dir(folder).await.map_err(unreadable)?;
@@ -86,10 +98,13 @@ impl TidyPlan {
             }
             if items.len() >= limits.files_max {
                 let most = grouped(limits.files_max as u64);
-                return Err(format!("`{}` holds more than {most} files; tidy it by hand first.", folder.display()));
+                return Err(format!(
+                    "`{}` holds more than {most} files of known kinds; choose a smaller one.",
+                    folder.display()
+                ));
             }
             let changed = facts.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-            items.push(PlannedMove { name, kind, bytes: facts.len(), changed });
+            items.push(KnownFile { name, kind, bytes: facts.len(), changed });
         }
         items.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { items })

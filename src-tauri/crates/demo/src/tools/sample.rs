@@ -1,26 +1,29 @@
 //! Makes a small sample folder when a call names none, so that a first run needs no files.
 //!
-//! It is created in the system's temporary folder, readable by its owner only, and is not removed: the person may want
-//! to see what was moved.
+//! It is created in the system's temporary folder, readable by its owner only. Its files are of several kinds and
+//! months. Whoever has it made decides whether it stays.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Names tried before giving up. Judgement: leftovers of earlier runs of the same process number are few.
 const NAMES_TRIED: u32 = 1_000;
 
-/// What lies in it: every kind that is moved, and one file that stays.
-const FILES: [&str; 9] = [
-    "holiday-01.jpg",
-    "holiday-02.jpg",
-    "screenshot.png",
-    "invoice-2026-10.pdf",
-    "notes.md",
-    "numbers.csv",
-    "backup.zip",
-    "interview.mp3",
-    "unknown.xyz",
+/// What lies in it, with how many days ago it was changed: several kinds, and one file of no known kind.
+const FILES: [(&str, u32); 9] = [
+    ("holiday-01.jpg", 80),
+    ("holiday-02.jpg", 80),
+    ("screenshot.png", 1),
+    ("invoice-2026-10.pdf", 40),
+    ("notes.md", 1),
+    ("numbers.csv", 40),
+    ("backup.zip", 80),
+    ("interview.mp3", 40),
+    ("unknown.xyz", 1),
 ];
+
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// Makes the folder and its files.
 pub(super) async fn make() -> Result<PathBuf, String> {
@@ -37,8 +40,8 @@ fn made(below: &Path) -> io::Result<PathBuf> {
         let folder = below.join(format!("taskwarden-sample-{process}-{at}"));
         match builder().create(&folder) {
             Ok(()) => {
-                for name in FILES {
-                    std::fs::write(folder.join(name), format!("A sample file of the demo server: {name}\n"))?;
+                for (name, days) in FILES {
+                    sample_file(&folder.join(name), name, days)?;
                 }
                 return Ok(folder);
             }
@@ -47,6 +50,14 @@ fn made(below: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "all names are taken"))
+}
+
+fn sample_file(path: &Path, name: &str, days: u32) -> io::Result<()> {
+    let mut file = std::fs::File::create_new(path)?;
+    file.write_all(format!("A sample file of the demo server: {name}\n").as_bytes())?;
+    let written = file.metadata()?.modified()?;
+    let changed = written.checked_sub(Duration::from_secs(u64::from(days) * DAY_SECONDS));
+    changed.map_or(Ok(()), |changed| file.set_modified(changed))
 }
 
 #[cfg(unix)]
