@@ -19,7 +19,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
-    // One file, read from the disk or loopback; its limit is 250 kB compressed (see `npm run size`).
+    // Read from the disk or loopback; its limits are in `npm run size`, and decision 0032 has the reasons.
     chunkSizeWarningLimit: 1_000,
   },
   server: { port: 5173, strictPort: true },

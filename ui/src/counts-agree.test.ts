@@ -136,6 +136,11 @@ test("every_figure_with_the_same_name_is_equal_on_every_screen", async () => {
     location.hash = hash;
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     await until(`${hash} is drawn`, () => document.querySelector("main#content")?.textContent.trim() ?? "");
+    await until(
+      `${hash} is loaded`,
+      () => document.querySelectorAll("main#content :is([aria-busy=true], .bones)").length,
+      (waiting) => waiting === 0,
+    );
     await new Promise((done) => setTimeout(done, 50));
     all.push(...read(hash));
   }

@@ -3,8 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { FakeBackend } from "$lib/fake-core/backend";
 import { show, type Shown } from "$lib/fake-core/harness";
 import { route } from "$lib/route.svelte";
-import Screen from "../../../stories/AgentsScreen.svelte";
-import { ADD } from "./AgentsScreen.svelte";
+import Screen, { ADD } from "./AgentsScreen.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });
 vi.stubGlobal(

@@ -1,8 +1,8 @@
 /* An agent's state in one line, and the order of agents in the list. Pure; times come as values. */
-import type { AgentFacts } from "$lib/bindings";
+import type { AgentFacts, ListQuery } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
-import { ago } from "$lib/format/time";
+import { ago, day, hourMinute, ms } from "$lib/format/time";
 import { textMatcher } from "$lib/text-match";
 import { agentsText as text } from "$lib/text/agents";
 
@@ -19,13 +19,23 @@ export function agentStatus(agent: AgentFacts, now: number): AgentStatus {
       tone: "neutral",
       icon: "lock",
       word: text.state.revoked,
-      small: text.state.since(ago(agent.revokedAt, now)),
+      small: ago(agent.revokedAt, now),
     };
-  const small = agent.seenAt === null ? text.neverSeen : text.state.last(ago(agent.seenAt, now));
-  return agent.connected
-    ? { tone: "success", icon: "check", word: text.state.connected, small }
-    : { tone: "neutral", icon: "bar", word: text.state.away, small };
+  const last = agent.seenAt === null ? text.neverSeen : text.state.last(ago(agent.seenAt, now));
+  if (!agent.connected) return { tone: "neutral", icon: "bar", word: text.state.away, small: last };
+  return {
+    tone: "success",
+    icon: "check",
+    word: text.state.connected,
+    small: agent.connectedSince == null ? last : text.state.since(clockTime(agent.connectedSince, now)),
+  };
 }
+
+/** "14:02" within a day, then "12 Mar, 14:02". */
+export function clockTime(moment: string, now: number): string {
+  return now - ms(moment) < DAY_MS ? hourMinute(moment) : day(moment, now);
+}
+const DAY_MS = 86_400_000;
 
 /** What needs somebody first, then the connected, then the others by name; the revoked last. */
 export function sortedByNeed(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
@@ -47,9 +57,18 @@ export function firstCall(agent: AgentFacts): "nothing" | "connected" | "called"
   return agent.calls > 0 ? "called" : agent.connected || agent.seenAt !== null ? "connected" : "nothing";
 }
 
-/** What is wrong with a name for a new agent; null for nothing. The core has the last word. */
-export function nameProblem(name: string, agents: readonly AgentFacts[]): string | null {
-  if (name === "") return text.form.problems.missing;
-  if (!/^[a-z0-9_-][a-z0-9._-]{0,39}$/.test(name)) return text.form.problems.letters;
-  return agents.some((agent) => agent.name === name && agent.revokedAt === null) ? text.form.problems.taken : null;
+/** Its tasks, the newest first. */
+export function newestOf(agent: AgentFacts): ListQuery {
+  return {
+    phases: [],
+    servers: [],
+    agents: [agent.id],
+    flags: [],
+    tools: [],
+    text: null,
+    changedWithinMs: null,
+    olderThanMs: null,
+    groupBy: "none",
+    sort: "newest",
+  };
 }

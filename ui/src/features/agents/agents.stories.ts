@@ -3,7 +3,7 @@ import type { ApiError, RuleDto } from "$lib/bindings";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { makeAgents } from "$lib/fake-core/entities";
 import { anAgent } from "./agents.example";
-import Screen from "../../../stories/AgentsScreen.svelte";
+import Screen from "./AgentsScreen.svelte";
 
 const refused: ApiError = {
   code: "refused",
@@ -24,6 +24,12 @@ const rule: RuleDto = {
   repeat: "join",
   holdResults: true,
   promoteAfterMs: null,
+};
+const ofServer: RuleDto = { scope: { kind: "server", server: "ci-server" }, holdResults: true };
+const ofTool: RuleDto = {
+  scope: { kind: "tool", server: "ci-server", tool: "deploy_prod" },
+  repeat: "new",
+  resultLimit: { tokens: 20_000, at: "hold" },
 };
 const long = "x".repeat(100_000);
 const hostile = anAgent("hostile", {
@@ -55,10 +61,52 @@ export default {
     "opened, with a learned timeout": screen("/agt_claude-code", {
       agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })],
     }),
-    "opened, with a rule": screen("/agt_claude-code", { rules: [rule] }),
+    "opened, window": screen("/agt_claude-code?tab=window"),
+    "opened, window never seen": screen("/agt_nightly-ops?tab=window", { budgets: [] }),
+    "opened, rules": screen("/agt_claude-code?tab=rules"),
+    "opened, rules set": screen("/agt_claude-code?tab=rules", { rules: [rule, ofServer, ofTool] }),
+    "opened, rules edited": screen(
+      "/agt_claude-code?tab=rules",
+      { rules: [rule] },
+      { click: ["aside [role=tabpanel] button >> nth=0"] },
+    ),
+    "opened, token": screen("/agt_claude-code?tab=token"),
+    "opened, checked": screen("/agt_claude-code", {}, { click: ["aside [role=tabpanel] button >> nth=0"] }),
+    "opened, check found trouble": screen(
+      "/agt_nightly-ops",
+      {
+        calls: {
+          "agents.check": () => ({
+            checkedAt: "2026-11-21T14:31:36.000Z",
+            url: "http://127.0.0.1:7717/mcp",
+            urlWhy: null,
+            http: { tookMs: 3_000, why: "Nothing listens there." },
+            command: { tookMs: 2, why: null },
+            seenAt: null,
+            seenThrough: null,
+            tokenUsed: false,
+            serversUp: 1,
+            servers: 3,
+            serversDown: [
+              { name: "memorygraph", why: "the server asks for sign-in" },
+              { name: "warehouse", why: null },
+            ],
+            waitsMs: 300_000,
+            waitsLearned: false,
+          }),
+        },
+      },
+      { click: ["aside [role=tabpanel] button >> nth=0"] },
+    ),
+    "new token": screen("/agt_claude-code", {}, { click: ["aside footer button >> nth=0"] }),
+    "new token, made": screen(
+      "/agt_claude-code",
+      {},
+      { click: ["aside footer button >> nth=0", "[role=dialog] button:has-text('Make a new token')"] },
+    ),
     "opened, revoked": screen("/agt_order-bot"),
     hostile: screen("/agt_hostile", { agents: [hostile, ...designed] }),
-    revoke: screen("/agt_claude-code", {}, { click: ["aside footer button >> nth=0"] }),
+    revoke: screen("/agt_claude-code", {}, { click: ["aside footer button >> nth=-1"] }),
     add: screen("/%2Badd"),
     "add, nothing typed": screen("/%2Badd", {}, { click: ["aside footer button[type=submit]"] }),
     "add, no address": screen("/%2Badd", {

@@ -1,5 +1,5 @@
 /* Made-up budgets for the stories and tests: one of each state, and what a hostile server would send. */
-import type { AgentFacts, BudgetDto, ComingDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, ComingDto, PriceDto, TaskRow } from "$lib/bindings";
 import { CODEX, FAMILIES, makeBudgets, windowOf } from "$lib/fake-core/budgets";
 import { iso } from "$lib/fake-core/random";
 import { makeAgents } from "$lib/fake-core/entities";
@@ -27,6 +27,22 @@ export const coming = (change: Partial<ComingDto> = {}): ComingDto => ({
   percent: null,
   ...change,
 });
+
+const price = (model: string, label: string, input: string, output: string): PriceDto => ({
+  model,
+  label,
+  input,
+  output,
+  currency: "USD",
+  setAt: iso(STORY_NOW - 40 * 86_400_000),
+  setBy: "ada",
+});
+/** Examples; prices are what a person sets. */
+export const PRICES: readonly PriceDto[] = [
+  price("claude-opus-4-7", "Anthropic Claude Opus 4.7", "5.00", "25.00"),
+  price("gpt-5", "OpenAI GPT-5", "1.25", "10.00"),
+  price("gemini-3-pro", "Google Gemini 3 Pro", "2.00", "12.00"),
+];
 
 /** The agent of a single budget, so that both are of one world. */
 export const agentOf = (budget: BudgetDto): AgentFacts => ({
@@ -96,6 +112,7 @@ export const HOSTILE = aBudget({
   agent: "hostile",
   agentId: "agt_hostile",
   program: { ...CODEX, label: `<b>${LONG}` },
+  modelLabel: `\u202E<b>${LONG}`,
   family: { id: "<b>", label: `<img src=x onerror=alert(1)> \u202E${LONG}`, exactness: "about", errorPercent: 255 },
   windowTokens: Number.MAX_SAFE_INTEGER,
   burnPerMinute: Number.MAX_SAFE_INTEGER,

@@ -1,10 +1,10 @@
 /* The screen of budgets in every state. */
 import type { ApiError, BudgetDto, RuleDto } from "$lib/bindings";
 import type { FakeOptions } from "$lib/fake-core/backend";
-import { makeSeries, makeShown } from "$lib/fake-core/budgets";
+import { makeShown } from "$lib/fake-core/budgets";
+import { makeChart } from "$lib/fake-core/budget-calls";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import Budgets from "./Budgets.svelte";
-import { DAY } from "./spend/spend-sums";
 import * as made from "./budgets.example";
 
 const failed: ApiError = { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };
@@ -12,6 +12,7 @@ const throwing = (): never => {
   throw failed;
 };
 const five: FakeOptions = { agents: made.agents(5), budgets: made.budgets(5) };
+const priced: FakeOptions = { ...five, prices: [...made.PRICES] };
 const screen = (
   fake: FakeOptions = five,
   more: { hash?: string; keys?: readonly string[]; click?: readonly string[] } = {},
@@ -30,12 +31,31 @@ const rules: RuleDto[] = [
   { scope: { kind: "server", server: "warehouse" }, taskLimit: { tokens: 60_000, at: "stop" } },
   { scope: { kind: "tool", server: "docs", tool: "index_folder" }, resultLimit: { tokens: 50_000, at: "warn" } },
 ];
-const LIMITS = [".head button"];
+const LIMITS = [".head button >> text=Limits"];
+const PRICES = [".head button >> text=Prices"];
+const COUNTING = ["text=Counting…"];
 
 export default {
   title: "budgets",
   stories: {
-    designed: screen(),
+    designed: screen(priced),
+    "no prices": screen(),
+    "as a table": screen(priced, { click: ["text=Table"] }),
+    "a week": screen(priced, { click: ["text=7 d"] }),
+    "a month": screen(priced, { click: ["text=30 d"] }),
+    "a part of the chart": screen(priced, { click: [".chart"] }),
+    "nothing over time": screen({
+      ...five,
+      calls: { "budgets.chart": ({ starts }) => makeChart(starts, STORY_NOW, 0) },
+    }),
+    prices: screen(priced, { click: PRICES }),
+    "prices, none set": screen(five, { click: PRICES }),
+    "prices, to correct": screen(five, {
+      click: [...PRICES, "[role=dialog] input >> nth=0"],
+      keys: ["m", "a", "n", "y", "Enter"],
+    }),
+    "prices, cannot be read": screen({ ...five, calls: { "budgets.prices": throwing } }, { click: PRICES }),
+    "how it is counted": screen(priced, { click: COUNTING }),
     none: screen({ agents: 0 }),
     "none, agents unused": screen({ agents: made.agents(3), budgets: [] }),
     one: screen(one(made.aBudget())),
@@ -74,15 +94,15 @@ export default {
         },
       }),
     ),
-    "emptying the window": screen(five, { click: [".title button >> text=Empty the window"] }),
+    "emptying the window": screen(five, { click: ["text=Empty the window"] }),
     "the window emptied": screen(five, {
-      click: [".title button >> text=Empty the window", "[role=dialog] button[data-variant=danger]"],
+      click: ["text=Empty the window", "[role=dialog] button[data-variant=danger]"],
     }),
     "letting in what does not fit": screen(five, { click: ["[role=group] button >> text=Deliver whole…"] }),
     trimming: screen(five, { click: ["[role=group] button >> text=Trim…"] }),
     "not delivering": screen(five, { click: ["[role=group] button >> text=Do not deliver…"] }),
     "window to correct": screen(one(made.UNKNOWN_SIZE), {
-      click: ["#counted input"],
+      click: [...COUNTING, "#counted input"],
       keys: ["l", "o", "t", "s", "Enter"],
     }),
     limits: screen({ ...five, rules }, { click: LIMITS }),
@@ -96,43 +116,14 @@ export default {
       keys: ["2", "0", "k", "Escape"],
     }),
     "limits of a tool": screen({ ...five, rules }, { click: [...LIMITS, "[role=dialog] li:last-child button"] }),
-    spent: screen(five, { hash: "#/budgets?spent" }),
-    "spent, nobody has access": screen(
-      { agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })), budgets: [] },
-      { hash: "#/budgets/agt_000001?spent" },
-    ),
-    "spent, cannot be read again": screen(
-      {
-        ...five,
-        calls: {
-          "budgets.series": ({ spanMs, stepMs }) =>
-            spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 3, ["o200k"]),
-        },
-      },
-      { hash: "#/budgets?spent", click: ["text=30 days"] },
-    ),
-    "spent by one": screen(five, { hash: "#/budgets/agt_000001?spent" }),
-    "spent, a month": screen(five, { hash: "#/budgets?spent", click: ["text=30 days"] }),
-    "spent nothing": screen(
-      {
-        ...five,
-        calls: {
-          "budgets.series": ({ spanMs, stepMs }) => {
-            const made = makeSeries(spanMs, stepMs, STORY_NOW, 1, []);
-            return {
-              ...made,
-              points: made.points.map((point) => ({ ...point, sources: [], keptOut: 0, messages: 0 })),
-            };
-          },
-          "budgets.waste": () => ({ servers: [] }),
-        },
-      },
-      { hash: "#/budgets?spent" },
-    ),
-    "spent, cannot be read": screen(
-      { ...five, calls: { "budgets.series": throwing, "budgets.waste": throwing } },
-      { hash: "#/budgets?spent" },
-    ),
+    "nobody has access": screen({
+      agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })),
+      budgets: [],
+    }),
+    "figures cannot be read": screen({
+      ...five,
+      calls: { "budgets.chart": throwing, "budgets.today": throwing, "budgets.waste": throwing },
+    }),
     "one cannot be read": screen({
       ...five,
       calls: { "budgets.show": throwing, "budgets.choices": throwing, "budgets.waste": throwing },

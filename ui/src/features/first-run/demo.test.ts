@@ -55,7 +55,7 @@ describe("the demo", () => {
     const steps: Step[] = [];
     const outcome = await runDemo(
       backend,
-      { address, folder: " " },
+      address,
       (step) => steps.push(step),
       () => now,
     );
@@ -66,22 +66,9 @@ describe("the demo", () => {
       address,
       agreed: true,
     });
-    expect(
-      backend.called.find((one) => one.name === "tasks.start")?.input,
-      "an empty folder is left to the server",
-    ).toMatchObject({ tool: DEMO_TOOL, arguments: {} });
-  });
-
-  it("passes on the folder that was picked", async () => {
-    const backend = core([{ requests: [open] }]);
-    await runDemo(
-      backend,
-      { address, folder: "/srv/files" },
-      () => undefined,
-      () => now,
-    );
     expect(backend.called.find((one) => one.name === "tasks.start")?.input).toMatchObject({
-      arguments: { folder: "/srv/files" },
+      tool: DEMO_TOOL,
+      arguments: {},
     });
   });
 
@@ -94,7 +81,7 @@ describe("the demo", () => {
     const backend = core([{ requests: [open] }], { "servers.list": () => ({ servers: [up as never] }) });
     await runDemo(
       backend,
-      { address, folder: "" },
+      address,
       () => undefined,
       () => now,
     );
@@ -106,7 +93,7 @@ describe("the demo", () => {
       (
         await runDemo(
           core([{ over: true }]),
-          { address, folder: "/nowhere" },
+          address,
           () => undefined,
           () => now,
         )
@@ -116,7 +103,7 @@ describe("the demo", () => {
       (
         await runDemo(
           core([{}]),
-          { address, folder: "" },
+          address,
           () => undefined,
           () => now,
         )
@@ -133,7 +120,7 @@ describe("the demo", () => {
     expect(
       await runDemo(
         backend,
-        { address, folder: "" },
+        address,
         () => undefined,
         () => now,
       ),

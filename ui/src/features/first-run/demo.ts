@@ -4,43 +4,36 @@ import type { AddressDto, TaskDto } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
 
 export const DEMO_NAME = "demo";
-/** It plans what to move and asks before it touches anything; a dry run is what its form proposes. */
-export const DEMO_TOOL = "tidy_downloads";
+/** It asks how a sample should be sorted and moves nothing: the first question is safe to answer. */
+export const DEMO_TOOL = "plan_sorting";
 /** How long the question is waited for before the task itself is shown instead. */
 const QUESTION_LIMIT_MS = 10_000;
-const LOOK_EVERY_MS = 250;
+const LOOK_EVERY_MS = 100;
 
 export type Step = "connecting" | "starting" | "waiting";
 
 export type Outcome =
   | { readonly kind: "asks"; readonly task: string; readonly key: string }
   | { readonly kind: "runs"; readonly task: string }
-  /** It ended at once: a folder that is not there. */
+  /** It ended at once. */
   | { readonly kind: "over"; readonly task: string }
   | { readonly kind: "unreachable"; readonly why: string; readonly hint: string };
-
-export interface Asked {
-  readonly address: AddressDto;
-  /** Empty for the sample folder. */
-  readonly folder: string;
-}
 
 /** Rejects with an `ApiError`. */
 export async function runDemo(
   backend: Backend,
-  asked: Asked,
+  address: AddressDto,
   onstep: (step: Step) => void,
   wait: (ms: number) => Promise<void> = pause,
 ): Promise<Outcome> {
   onstep("connecting");
-  const unreachable = await connect(backend, asked.address);
+  const unreachable = await connect(backend, address);
   if (unreachable !== null) return unreachable;
   onstep("starting");
-  const folder = asked.folder.trim();
   const { id } = await backend.call("tasks.start", {
     server: DEMO_NAME,
     tool: DEMO_TOOL,
-    arguments: folder === "" ? {} : { folder },
+    arguments: {},
     limitMs: null,
   });
   onstep("waiting");

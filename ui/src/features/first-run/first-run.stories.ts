@@ -1,53 +1,105 @@
-/* The empty app. */
+/* The first run: the cards, the demo's end, connecting an agent. */
+import { FakeBackend } from "$lib/fake-core/backend";
 import { story, type StoryFile } from "$lib/fake-core/story";
-import FirstRun from "./FirstRun.svelte";
+import { anAgent } from "../agents/agents.example";
+import { part, planContent, planParts } from "./first-run.example";
+import GetStarted from "./GetStarted.svelte";
 
-const empty = { servers: 0, tasks: 0, inbox: 0 };
+const empty = { servers: 0, tasks: 0, inbox: 0, agents: 0 };
+const some = { servers: 1, tasks: 1, inbox: 0, agents: 0 };
 const failed = { code: "failed", message: "the program `taskwarden` was not found", hint: "Install it again." };
+const rows = new FakeBackend(some).state.rows;
+const [row] = [...rows.values()];
+const id = row?.id ?? "";
+const shown = await new FakeBackend(some).call("tasks.show", { id });
+const over = {
+  ...shown,
+  server: "demo",
+  tool: "plan_sorting",
+  agent: null,
+  over: true,
+  phase: "done" as const,
+  error: null,
+  pausedMs: 12_000,
+  elapsedMs: 0,
+};
+const long = "x".repeat(2_000);
+const hostile = planParts({
+  sortedBy: "month",
+  wouldMove: 9_007_199_254_740_991,
+  folders: Array.from({ length: 40 }, (_, n) => ({
+    folder: `<img src=x onerror=alert(1)> \u202E${long}${n}`,
+    count: 10_000,
+    files: Array.from({ length: 1_000 }, () => `\u202Egpj.exe ${long}`),
+  })),
+});
+
+const page = (
+  hash: string,
+  fake: NonNullable<Parameters<typeof story>[2]>["fake"] = {},
+  more: Parameters<typeof story>[2] = {},
+) => story(GetStarted, {}, { hash: `#/start${hash}`, fake, ...more });
+const end = (calls: NonNullable<NonNullable<Parameters<typeof story>[2]>["fake"]>["calls"]) =>
+  page(`/${encodeURIComponent(`demo/${id}`)}`, { ...some, calls: { "tasks.show": () => over, ...calls } });
+const connect = (client: string, fake = {}, more: Parameters<typeof story>[2] = {}) =>
+  page(`/${encodeURIComponent(`agent/${client}`)}`, { ...some, ...fake }, more);
+const make = { click: [".stage button >> nth=0"] };
 
 export default {
   title: "first-run",
   stories: {
-    start: story(FirstRun, {}, { fake: empty }),
-    "what will run": story(FirstRun, {}, { fake: empty, keys: ["1"] }),
-    "on its way": story(
-      FirstRun,
-      {},
-      {
-        fake: { ...empty, calls: { "servers.add": () => new Promise<never>(() => undefined) } },
-        click: ["button >> nth=0", "button[type=submit]"],
-      },
+    start: page("", empty),
+    "start, the demo is done": page("", some),
+    "start, two of three": page("", { ...some, agents: [anAgent("claude-code")] }),
+    "start, on its way": page(
+      "",
+      { ...empty, calls: { "servers.add": () => new Promise<never>(() => undefined) } },
+      { keys: ["1"] },
     ),
-    failed: story(
-      FirstRun,
-      {},
+    "start, failed": page(
+      "",
       {
-        fake: {
-          ...empty,
-          calls: {
-            "servers.add": () => {
-              throw failed;
-            },
+        ...empty,
+        calls: {
+          "servers.add": () => {
+            throw failed;
           },
         },
-        click: ["button >> nth=0", "button[type=submit]"],
       },
+      { keys: ["1"] },
     ),
-    "no demo here": story(
-      FirstRun,
-      {},
+    "start, stale": page("", { ...empty, connection: "stale" }),
+    "end, on its way": end({ "tasks.show": () => ({ ...over, over: false, phase: "running", requests: [] }) }),
+    end: end({ "tasks.content": () => planContent() }),
+    "end, declined": end({
+      "tasks.content": () =>
+        planContent([part(0, "text", "Nothing was planned: the person declined. No file was touched.")]),
+    }),
+    "end, hostile": end({ "tasks.content": () => planContent(hostile) }),
+    "end, gone": end({
+      "tasks.show": () => {
+        throw { code: "notFound", message: "there is no task", hint: "It may have been removed meanwhile." };
+      },
+    }),
+    connect: connect("claude-code"),
+    "connect, made": connect("claude-code", {}, make),
+    "connect, Cursor": connect("cursor", {}, make),
+    "connect, over HTTP": connect("http", {}, make),
+    "connect, taken": connect("claude-code", { agents: [anAgent("claude-code", { seenAt: null, connected: false })] }),
+    "connect, refused": connect(
+      "codex",
       {
-        fake: {
-          ...empty,
-          calls: {
-            "demo.address": () => {
-              throw failed;
-            },
+        calls: {
+          "agents.add": () => {
+            throw {
+              code: "refused",
+              message: "there are 64 agents already",
+              hint: "Revoke one with `taskwarden agents revoke`.",
+            };
           },
         },
-        keys: ["1"],
       },
+      make,
     ),
-    stale: story(FirstRun, {}, { fake: { ...empty, connection: "stale" } }),
   },
 } satisfies StoryFile;

@@ -8,15 +8,16 @@ import { singleLine } from "$lib/design";
 import { FormState, type JsonObject } from "$lib/form";
 import { decisionOf, firstDelivery, type Delivery } from "$lib/result-hold/delivery";
 import { releasedMessage, releaseInput, type Decision } from "$lib/result-hold/release";
-import { coarse, ms } from "$lib/format/time";
+import { ms } from "$lib/format/time";
 import { resultHoldText } from "$lib/text/result-hold";
+import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 import { Drafts } from "./drafts";
-import { snoozeUntil } from "./list/item-order";
-import { isShared } from "./item-title";
+import { backAt, snoozeValue } from "./list/snooze";
+import { isCause, isShared } from "./item-title";
 
 export type Outcome = "accept" | "decline" | "dismiss";
-export type Popup = "confirm" | "cancel" | "resolve" | "withhold";
+export type Popup = "remember" | "confirm" | "cancel" | "resolve" | "withhold";
 
 const HOLD_MS = 5_000;
 /** With less time than this an answer leaves at once (peers 4.3: only if the deadline allows). */
@@ -40,6 +41,8 @@ export class InboxActions {
   failed = $state.raw<ReadonlyMap<string, ApiError>>(new Map());
   busy = $state.raw<ReadonlySet<string>>(new Set());
   popup = $state<Popup | null>(null);
+  /** The choices for how long an item is hidden are open. */
+  snoozing = $state(false);
   /** By item: when its link was opened here. */
   opened = $state.raw<ReadonlyMap<string, number>>(new Map());
   /** Items whose draft is kept at the core. */
@@ -134,6 +137,15 @@ export class InboxActions {
     return "sent";
   }
 
+  /** Fills in the answer to a question that asks only yes or no; false when it asks more. */
+  choose(row: InboxRow, says: boolean): boolean {
+    const form = this.#forms.get(row.id);
+    const field = form?.yesNo ?? null;
+    if (form === undefined || field === null) return false;
+    form.set(field, says);
+    return true;
+  }
+
   async answer(row: InboxRow, action: Outcome, content: JsonObject | null = null): Promise<void> {
     const { task, key } = row;
     if (task === null || key === null || this.busy.has(row.id)) return;
@@ -156,6 +168,20 @@ export class InboxActions {
     this.#to.toasts.show(told(row, action), isHeld ? { undo: () => this.undo(row), ms: HOLD_MS } : {});
   }
 
+  /** Makes a rule of the answer that stands in the form, and sends it. */
+  async remember(row: InboxRow): Promise<void> {
+    const { task, key } = row;
+    const content = this.#forms.get(row.id)?.content() ?? null;
+    if (task === null || key === null || content === null) return;
+    const made = await this.#try(row.id, () =>
+      this.#to.backend.call("answers.remember", { id: task, key, action: "accept", content }),
+    );
+    if (!made) return;
+    this.popup = null;
+    this.#to.toasts.show(answeredText.remember.done);
+    await this.answer(row, "accept", content);
+  }
+
   /** Takes a held answer back, and shows the question again as it was. */
   async undo(row: InboxRow): Promise<void> {
     const { task, key } = row;
@@ -169,15 +195,22 @@ export class InboxActions {
     this.sent = changed(this.sent, row.id, false);
     const form = this.#forms.get(row.id);
     if (form) this.keepDraft(row.id, form);
+    // Another screen may stand here by now: the inbox that comes back reads what was kept.
+    await this.#drafts.flush();
     this.#to.toasts.show(inboxText.toast.undone);
     this.#to.select(row.id);
   }
 
-  async snooze(row: InboxRow, lengthMs = SNOOZE_MS): Promise<void> {
-    const until = snoozeUntil(row, this.#to.now(), lengthMs);
-    const put = (value: { until: string } | null) =>
+  snooze(row: InboxRow, lengthMs = SNOOZE_MS): Promise<void> {
+    return this.hide(row, this.#to.now() + lengthMs);
+  }
+
+  /** Hides an item until then; null hides it until it changes. Nothing is sent. */
+  async hide(row: InboxRow, until: number | null): Promise<void> {
+    const kept = snoozeValue(row, this.#to.now(), until);
+    const put = (value: { until?: string; changedAt?: string } | null) =>
       this.#to.backend.call("desk.put", { kind: "snooze", key: row.id, value });
-    const done = await this.#try(row.id, () => put({ until: new Date(until).toISOString() }));
+    const done = await this.#try(row.id, () => put(kept));
     if (!done) return;
     this.#to.leave(row.id);
     const back = () =>
@@ -185,7 +218,9 @@ export class InboxActions {
         () => this.#to.select(row.id),
         (thrown: unknown) => this.#to.toasts.fail(apiError(thrown)),
       );
-    this.#to.toasts.show(inboxText.toast.hidden(coarse(until - this.#to.now())), { undo: back });
+    const words = answeredText.snooze;
+    const told = kept.until === undefined ? words.untilChange : words.until(backAt(kept.until, this.#to.now()));
+    this.#to.toasts.show(told, { undo: back });
   }
 
   async wake(row: InboxRow): Promise<void> {
@@ -237,6 +272,7 @@ export class InboxActions {
   }
 
   async resolve(row: InboxRow, note: string): Promise<void> {
+    if (isCause(row)) return this.#resolveAll(row, note);
     const { task } = row;
     if (task === null) return;
     const done = await this.#try(row.id, () =>
@@ -246,6 +282,22 @@ export class InboxActions {
     this.popup = null;
     this.#to.leave(row.id);
     this.#to.toasts.show(inboxText.resolve.done);
+  }
+
+  /** Marks everything that was lost together as resolved, each task for itself. */
+  async #resolveAll(row: InboxRow, note: string): Promise<void> {
+    const id = row.calls?.[0]?.task;
+    if (id === undefined) return;
+    const told = await this.#try(row.id, () =>
+      this.#to.backend.call("inbox.resolve", { id, note: note.trim() === "" ? null : note.trim() }),
+    );
+    if (!told) return;
+    this.popup = null;
+    this.#to.leave(row.id);
+    const words = answeredText.lost;
+    this.#to.toasts.show(words.resolved(told.resolved), {
+      hint: told.left.length === 0 ? null : words.left(told.left.length),
+    });
   }
 
   /** The agent gets the result of its task, or never does. */

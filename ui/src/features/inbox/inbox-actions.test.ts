@@ -16,6 +16,7 @@ import {
   TOO_LARGE,
   type Item,
 } from "./inbox.example";
+import { YES_NO, yesNo } from "./yes-no.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
 afterEach(() => void vi.useRealTimers());
@@ -191,7 +192,7 @@ it("with seconds left an answer leaves at once", async () => {
   expect(toasts.undoable).toBeNull();
 });
 
-it("a large result goes in slices, and in another form when a person says so", async () => {
+it("a large result goes in parts, and in another form when a person says so", async () => {
   const { actions, sent, left, row } = begin(TOO_LARGE);
   expect(actions.deliver(row, TOO_LARGE.task.held)).toBe(true);
   await vi.advanceTimersByTimeAsync(10);
@@ -281,4 +282,25 @@ it("what a server calls its tool is told in one short line", async () => {
   expect(said, "it was told").toContain("continues");
   expect(said.length).toBeLessThan(100);
   expect(said).not.toMatch(/[\n\u001b\u202e]/);
+});
+
+it("a question that asks only yes or no is answered in one step, and a destructive one in two", async () => {
+  const quick = begin(YES_NO);
+  quick.form();
+  expect(quick.actions.choose(quick.row, false)).toBe(true);
+  expect(quick.actions.send(quick.row, false)).toBe("sent");
+  await vi.advanceTimersByTimeAsync(10);
+  expect(quick.sent("tasks.answer")).toMatchObject([{ action: "accept", content: { publish: false }, hold: true }]);
+
+  const careful = begin(yesNo(true));
+  careful.form();
+  expect(careful.actions.choose(careful.row, true)).toBe(true);
+  expect(careful.actions.send(careful.row, false)).toBe("confirm");
+  expect(careful.sent("tasks.answer"), "nothing is sent before the second step").toEqual([]);
+});
+
+it("a question that asks more than yes or no has no buttons for them", () => {
+  const { actions, form, row } = begin(QUESTION);
+  form();
+  expect([form().yesNo, actions.choose(row, true)]).toEqual([null, false]);
 });

@@ -3,6 +3,7 @@
 import type { InboxRow } from "$lib/bindings";
 import type { Binding } from "$lib/keys";
 import { resultHoldText } from "$lib/text/result-hold";
+import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 import { isShared } from "./item-title";
 
@@ -21,8 +22,16 @@ export interface InboxKeys {
   readonly primary: (row: InboxRow) => void;
   readonly back: () => void;
   readonly send: () => void;
+  /** Answers a question that asks only yes or no; null for every other item. */
+  readonly say: ((says: boolean) => void) | null;
   readonly decline: (row: InboxRow) => void;
   readonly snooze: (row: InboxRow) => void;
+  readonly snoozeMenu: () => void;
+  readonly find: () => void;
+  /** Selects the open item, or takes it out of the selection. */
+  readonly pick: (row: InboxRow) => void;
+  readonly pickAll: () => void;
+  readonly selected: boolean;
   readonly stop: () => void;
   readonly menu: () => void;
   readonly copy: (row: InboxRow) => void;
@@ -40,14 +49,33 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
     { key: ["Shift+G", "End"], label: words.end, group, move: true, run: () => can.to(Number.MAX_SAFE_INTEGER) },
     { key: "Escape", label: words.back, group, move: true, run: can.back },
     { key: "p", label: words.arrivals, group, run: can.settle, when: () => can.arrived },
+    { key: "/", label: answeredText.filter.open, group, run: can.find },
+    { key: "$mod+a", label: words.pickAll, group, move: true, run: can.pickAll },
   ];
   if (row === null) return bindings;
+  bindings.push({ key: "x", label: words.pick, group, run: () => can.pick(row) });
+  if (can.selected) return bindings;
   const isQuestion = row.kind === "form" || row.kind === "url" || row.kind === "unsupported";
   const isHeld = row.kind === "held";
   const { sized } = can;
+  const { say } = can;
   return [
     ...bindings,
-    { key: "n", label: words.next, group, run: can.next },
+    ...(say === null
+      ? [
+          { key: "n", label: words.next, group, run: can.next },
+          {
+            key: "y",
+            label: inboxText.act.copyHandle,
+            group,
+            run: () => can.copy(row),
+            when: () => row.task !== null && !isShared(row),
+          },
+        ]
+      : [
+          { key: "y", label: inboxText.act.yes, group, run: () => say(true) },
+          { key: "n", label: inboxText.act.no, group, run: () => say(false) },
+        ]),
     {
       key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter",
       label: row.kind === "form" || sized ? words.answer : words.primary,
@@ -59,7 +87,7 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
       label: sized ? resultHoldText.deliver : inboxText.act.send,
       group,
       run: can.send,
-      when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off),
+      when: () => (row.kind === "form" && can.mayAnswer && say === null) || (sized && !can.off),
     },
     {
       key: "d",
@@ -69,6 +97,7 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
       when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off),
     },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
+    { key: "Shift+Z", label: answeredText.snooze.menu, group, move: true, run: can.snoozeMenu, when: () => !can.off },
     {
       key: "c",
       label: isShared(row) ? inboxText.shared.choose : inboxText.cancel.ask,
@@ -78,12 +107,5 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
         !can.off && (isShared(row) || row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported"),
     },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
-    {
-      key: "y",
-      label: inboxText.act.copyHandle,
-      group,
-      run: () => can.copy(row),
-      when: () => row.task !== null && !isShared(row),
-    },
   ];
 }

@@ -7,8 +7,8 @@ import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake-core/entitie
 import { STORY_NOW } from "$lib/fake-core/story";
 
 const MINUTE = 60_000;
-const before = (minutes: number) => iso(STORY_NOW - minutes * MINUTE);
-const after = (minutes: number) => iso(STORY_NOW + minutes * MINUTE);
+export const before = (minutes: number) => iso(STORY_NOW - minutes * MINUTE);
+export const after = (minutes: number) => iso(STORY_NOW + minutes * MINUTE);
 
 export interface Item {
   readonly row: InboxRow;

@@ -4,6 +4,8 @@ import { story, type StoryFile } from "$lib/fake-core/story";
 import Inbox from "./Inbox.svelte";
 import * as made from "./inbox.example";
 import type { Item } from "./inbox.example";
+import { cause, equalQuestions } from "./several.example";
+import { YES_NO, yesNo } from "./yes-no.example";
 
 const on = (items: readonly Item[], more: FakeOptions = {}): FakeOptions => ({
   tasks: items.map((one) => one.taskRow),
@@ -54,6 +56,85 @@ const shared = (
   return story(Inbox, {}, { fake, hash: at(item), ...more });
 };
 
+const hiddenRows = made.SIX.map((one, at) =>
+  at === 1
+    ? { ...one.row, snoozedUntilChange: true }
+    : at === 2
+      ? { ...one.row, snoozedUntil: made.after(95) }
+      : one.row,
+);
+const equal = (count: number, keys: readonly string[], click: readonly string[] = []) => {
+  const items = equalQuestions(count);
+  const [first] = items;
+  return story(Inbox, {}, { fake: on(items), hash: first ? at(first) : "#/inbox", keys, click });
+};
+const ANSWERS: FakeOptions["answered"] = [
+  {},
+  { by: "a rule", rule: { id: "ans_1", version: 2 }, origin: null, answeredByRule: "ans_1" },
+  {
+    by: "dana",
+    action: "decline",
+    fields: [],
+    origin: { door: "terminal", process: 99, executable: "/usr/bin/taskwarden" },
+    server: "github",
+    tool: "delete_branch",
+    message: "Delete release/4.11 on storefront?",
+    noRule: "the tool is marked as destructive",
+  },
+  {
+    by: "dana",
+    message: "Sign in to the registry",
+    fields: [
+      { title: "User", value: "dana" },
+      { title: "Password", value: null },
+    ],
+    noRule: "this question may ask for a secret",
+    origin: { door: "browser", process: null, executable: null },
+  },
+  {
+    message: `\u202e<b>${"long words ".repeat(40)}</b>`,
+    fields: [{ title: "x".repeat(300), value: "y".repeat(4_000) }],
+  },
+  { action: "forwarded", by: "claude-code", origin: null, fields: [] },
+];
+const answered = (more: FakeOptions, click: readonly string[] = []) =>
+  story(Inbox, {}, { fake: on(made.SIX, more), hash: "#/inbox/answered", click });
+const RULES: FakeOptions["answerRules"] = [
+  {
+    id: "ans_1",
+    version: 2,
+    server: "ci-server",
+    tool: "deploy_prod",
+    question: "Build 8841 is green. How should v4.12.0 roll out?",
+    action: "accept",
+    fields: [
+      { title: "rollout", value: "canary" },
+      { title: "regions", value: "eu-west-1, us-east-1" },
+    ],
+    by: "Mara Lindqvist",
+    since: made.before(3_000),
+    applied: 12,
+    appliedAt: made.before(18),
+    endedBy: null,
+    endedAt: null,
+  },
+  {
+    id: "ans_2",
+    version: 1,
+    server: "storage",
+    tool: "archive_bucket",
+    question: "Move bucket logs-1 to cold storage?",
+    action: "decline",
+    fields: [],
+    by: "dana",
+    since: made.before(9_000),
+    applied: 0,
+    appliedAt: null,
+    endedBy: "dana",
+    endedAt: made.before(60),
+  },
+];
+
 export default {
   title: "inbox",
   stories: {
@@ -88,6 +169,8 @@ export default {
     withdrawn: screen(made.WITHDRAWN),
     "answered by somebody": screen(made.BY_DANA),
     hostile: screen(made.HOSTILE),
+    "yes or no": screen(YES_NO),
+    "yes or no, destructive, second step": screen(yesNo(true), { keys: ["y"] }),
     destructive: screen(made.DESTRUCTIVE),
     "destructive, second step": screen(made.DESTRUCTIVE, { click: ["[data-field] input[type=radio]", SEND] }),
     link: screen(made.LINK),
@@ -130,6 +213,30 @@ export default {
     "lost, resolving": screen(made.LOST, { click: ["footer button:first-child"] }),
     unconfirmed: screen(made.UNCONFIRMED),
     blocked: screen(made.BLOCKED),
+    "one cause, 6 calls": screen(cause(6)),
+    "one cause, arguments": screen(cause(6), {
+      click: ["#inbox-detail li:first-child button:has-text('Show arguments')"],
+    }),
+    "one cause, resolving": screen(cause(6), { click: ["footer button:first-child"] }),
+    "one cause, 10,000 calls": screen(cause(10_000, "lost")),
+    finding: screen(made.QUESTION, { keys: ["/", "w", "a", "r", "e"] }),
+    "finding nothing": screen(made.QUESTION, { keys: ["/", "x", "y", "z", "z"] }),
+    "hide until": screen(made.OVERDUE, { keys: ["Shift+Z"] }),
+    hidden: screen(made.OVERDUE, { fake: { inbox: hiddenRows }, click: ["button:has-text('Show'):not([aria-label])"] }),
+    "equal questions selected": equal(12, ["x", "Control+a"]),
+    "equal questions, what is sent": equal(
+      12,
+      [],
+      [".pick", "button:has-text('Select all 12')", "footer button:has-text('Answer 12')"],
+    ),
+    "unlike items selected": screen(made.LOST, { keys: ["x", "Control+a"] }),
+    answered: answered({ answered: ANSWERS }),
+    "answered, a rule from it": answered({ answered: ANSWERS }, ["footer button:first-child"]),
+    "answered, 10,000": answered({ answered: Array.from({ length: 10_000 }, () => ({})) }),
+    "answered, none": answered({ answered: [] }),
+    "answered, not loaded": answered({ calls: { "inbox.answered": throwing } }),
+    rules: story(Inbox, {}, { fake: on(made.SIX, { answerRules: RULES }), hash: "#/inbox/rules" }),
+    "rules, none": story(Inbox, {}, { fake: on(made.SIX), hash: "#/inbox/rules" }),
     "more actions": screen(made.QUESTION, { keys: ["."] }),
     "an old link": story(Inbox, {}, { fake: on(made.SIX), hash: "#/inbox/hdl_gone%2Fask-1" }),
     empty: story(Inbox, {}, { fake: { tasks: 28, inbox: [] } }),

@@ -4,6 +4,7 @@ import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";
 import { coarse, elapsed } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
+import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 
 const TITLE_CAP = 140;
@@ -27,7 +28,16 @@ export function isShared(row: InboxRow): boolean {
   return row.key !== null && (row.oneOf?.length ?? 0) > 0;
 }
 
+/** Whether several calls were lost together: one cause, one item. */
+export function isCause(row: InboxRow): boolean {
+  return (row.callCount ?? 0) > 0;
+}
+
 export function titleOf(row: InboxRow): string {
+  if (isCause(row))
+    return row.kind === "lost"
+      ? answeredText.lost.gone(row.server, row.callCount ?? 0)
+      : answeredText.lost.ended(row.server, row.callCount ?? 0);
   const tool = singleLine(row.tool ?? words.aTask, 80);
   switch (row.kind) {
     case "form":
@@ -54,6 +64,12 @@ export function titleOf(row: InboxRow): string {
       row.kind satisfies never;
       return row.server;
   }
+}
+
+/** Whether the title is all that was said. */
+export function isWholeTitle(said: string, row: InboxRow): boolean {
+  const plain = (text: string) => text.trim().replace(/\.$/, "");
+  return plain(singleLine(said, said.length)) === plain(titleOf(row));
 }
 
 /** With the numbers of the task, where they say more. */

@@ -61,3 +61,20 @@ export function eraWord(server: ServerDto): string {
 export function took(lengthMs: number): string {
   return lengthMs < 9_950 ? `${(lengthMs / 1_000).toFixed(1)} s` : duration(lengthMs);
 }
+
+/** Tabs of an opened server. */
+export type ServerTab = "log" | "tools" | "health" | "access";
+
+/** What a person most likely wants of it first: to allow it, to see why it fails, or what it does. */
+export function openingTab(server: ServerDto): ServerTab {
+  if (!server.agreed) return "access";
+  return server.address.kind === "stdio" ? "log" : "health";
+}
+
+/** The server's name for itself, where it gives one, with what starts it; a blank name falls back to ours. */
+export function whoItIs(server: ServerDto): string {
+  const own = server.serverName?.trim() ?? "";
+  const version = server.serverVersion?.trim() ?? "";
+  const name = own === "" ? server.name : version === "" ? own : `${own} ${version}`;
+  return server.address.kind === "stdio" ? text.startedHere(name) : text.runsAt(name, whereabouts(server));
+}

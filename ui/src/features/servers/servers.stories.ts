@@ -1,5 +1,5 @@
 /* The servers screen in every state. */
-import type { ApiError } from "$lib/bindings";
+import type { ApiError, ServerLogLine } from "$lib/bindings";
 import { makeServer } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import AddServer from "./add/AddServer.svelte";
@@ -97,6 +97,48 @@ const form = (change: Partial<Draft>) =>
     {},
   );
 const submit = ["button[type=submit]"];
+const REMOVE = ["aside header button[aria-haspopup=menu]", "[role=menuitem] >> nth=1"];
+const hostileLog = {
+  first: 97,
+  next: 112,
+  keptBytes: 262_144,
+  lines: [
+    "\u001b[31mred\u001b[0m and \u001b]8;;https://x.example\u0007a link\u001b]8;;\u0007",
+    "14:29:44 · The process was ended by Taskwarden",
+    "<img src=x onerror=alert(1)> <b>bold</b>",
+    "\u202Etxt.exe reversed",
+    "مرحبا بالعالم: 42 سطرا",
+    "x".repeat(2_000),
+    "",
+    "👩\u200d👩\u200d👧 wide ｆｕｌｌ",
+  ]
+    .map((said, at): ServerLogLine => ({
+      number: 97 + at,
+      at: at === 0 ? null : "2026-11-21T14:29:44.000Z",
+      agent: at === 3 ? "claude-code" : null,
+      event: { kind: "line", text: said },
+    }))
+    .concat([
+      { number: 108, at: "2026-11-21T14:29:45.000Z", agent: null, event: { kind: "skipped", count: 12_000 } },
+      {
+        number: 109,
+        at: "2026-11-21T14:29:46.000Z",
+        agent: "claude-code",
+        event: { kind: "ended", code: 1, signal: null, byUs: false },
+      },
+      { number: 110, at: "2026-11-21T14:29:47.000Z", agent: null, event: { kind: "started", pid: 7 } },
+      { number: 111, at: "2026-11-21T14:29:48.000Z", agent: null, event: { kind: "asked", by: "mara", act: "end" } },
+    ]),
+};
+const nothing = { count: 0, failed: 0, medianMs: null, p95Ms: null };
+const noSpan = { from: "2026-11-21T08:50:00.000Z", calls: nothing, polls: nothing };
+const noTimes = {
+  since: "2026-11-21T08:50:00.000Z",
+  hour: noSpan,
+  day: noSpan,
+  steps: Array.from({ length: 36 }, () => noSpan),
+  lastFailure: null,
+};
 
 export default {
   title: "servers",
@@ -115,9 +157,112 @@ export default {
     "opened, schema of a tool": story(
       Servers,
       {},
-      { fake: { servers: designed }, hash: "#/servers/docs", click: ["button.name >> nth=0"] },
+      {
+        fake: { servers: designed },
+        hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=1", "button.name >> nth=0"],
+      },
     ),
     "opened, down": story(Servers, {}, { fake: { servers: [down, ...designed] }, hash: `#/servers/${down.name}` }),
+    "opened, log": story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/docs" }),
+    "opened, log, found": story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/docs", click: ["input[type=search]"], keys: [..."timeout"] },
+    ),
+    "opened, log, nothing yet": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: designed,
+          calls: { "servers.log": () => ({ lines: [], first: 1, next: 1, keptBytes: 262_144 }) },
+        },
+        hash: "#/servers/docs",
+      },
+    ),
+    "opened, log, hostile": story(
+      Servers,
+      {},
+      { fake: { servers: designed, calls: { "servers.log": () => hostileLog } }, hash: "#/servers/docs" },
+    ),
+    "opened, log fails": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: designed,
+          calls: {
+            "servers.log": () => {
+              throw refused;
+            },
+          },
+        },
+        hash: "#/servers/docs",
+      },
+    ),
+    "opened, health": story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/docs", click: ["[role=tab] >> nth=2"] },
+    ),
+    "opened, health, nothing asked": story(
+      Servers,
+      {},
+      {
+        fake: { servers: [aServer("docs")], calls: { "servers.times": () => noTimes } },
+        hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=2"],
+      },
+    ),
+    "opened, access": story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/docs", click: ["[role=tab] >> nth=3"] },
+    ),
+    "opened, end": story(
+      Servers,
+      {},
+      {
+        fake: { servers: [aServer("ci-server", { openTasks: 5 })], tasks: 28 },
+        hash: "#/servers/ci-server",
+        click: ["aside footer button >> nth=1"],
+      },
+    ),
+    "opened, restart, nothing open": story(
+      Servers,
+      {},
+      { fake: { servers: [aServer("docs")] }, hash: "#/servers/docs", click: ["aside footer button >> nth=0"] },
+    ),
+    "opened, reconnect": story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/ci-server", click: ["aside footer button >> nth=0"] },
+    ),
+    "opened, change": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: [
+            aServer("docs", {
+              openTasks: 2,
+              address: {
+                kind: "stdio",
+                command: "/usr/bin/npx",
+                args: ["-y", "@northwind/docs-mcp@1.8.1"],
+                env: { LANG: "C" },
+                secretEnv: ["DOCS_TOKEN"],
+                cwd: null,
+              },
+            }),
+          ],
+        },
+        hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=3", "[role=tabpanel] .buttons button", "form#change-server input >> nth=0"],
+        keys: ["End", " ", "-", "v"],
+      },
+    ),
     "opened, sign-in": story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/memorygraph" }),
     "opened, not allowed": story(
       Servers,
@@ -149,12 +294,17 @@ export default {
           },
         },
         hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=1"],
       },
     ),
     "opened, no tools": story(
       Servers,
       {},
-      { fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } }, hash: "#/servers/docs" },
+      {
+        fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } },
+        hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=1"],
+      },
     ),
     hostile: story(Servers, {}, { fake: { servers: [hostile, ...designed] }, hash: "#/servers/hostile" }),
     remove: story(
@@ -163,13 +313,13 @@ export default {
       {
         fake: { servers: [aServer("ci-server", { openTasks: 5 })], tasks: 28 },
         hash: "#/servers/ci-server",
-        click: ["aside footer button >> nth=0"],
+        click: REMOVE,
       },
     ),
     "remove, nothing open": story(
       Servers,
       {},
-      { fake: { servers: [aServer("docs")] }, hash: "#/servers/docs", click: ["aside footer button >> nth=0"] },
+      { fake: { servers: [aServer("docs")] }, hash: "#/servers/docs", click: REMOVE },
     ),
     "add, filled": form({}),
     "add, warnings": form({

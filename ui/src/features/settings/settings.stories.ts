@@ -90,6 +90,7 @@ export default {
       },
     ),
     "no browser signed in": story(Settings, {}, { fake: { kind: "window", sessions: [] } }),
+    "checked, with a problem": story(Settings, {}, { click: ["text=Check now >> nth=1"] }),
     loading: story(Settings, {}, { fake: { connection: "connecting" } }),
     stale: story(Settings, {}, { fake: { connection: "stale" } }),
   },

@@ -41,11 +41,42 @@ describe("starting a task", () => {
     const backend = open("read");
     await shown.type("[role=dialog] [data-field=path] input", "/srv");
     await shown.type("[role=dialog] input[maxlength='40']", "20 min");
-    await shown.press("[role=dialog] button", "Start read");
+    await shown.press("[role=dialog] button", "Start");
     await until("it is started", () => started(backend).length > 0);
     expect(started(backend)).toEqual([
       { server: "docs", tool: "read", arguments: { path: "/srv" }, limitMs: 1_200_000 },
     ]);
+  });
+
+  it("begins with the arguments of an earlier call when it is run again", async () => {
+    const backend = new FakeBackend({
+      servers: [docs],
+      calls: { "servers.tools": () => ({ tools: [tool("read", false)] }) },
+    });
+    const wish = { server: "docs", tool: "read", arguments: { path: "/srv/old" } };
+    shown = show(StartDialog, { wish, onclose: () => undefined }, backend);
+    expect((await shown.find<HTMLInputElement>("[role=dialog] [data-field=path] input")).value).toBe("/srv/old");
+    await shown.press("[role=dialog] button", "Start");
+    await until("it is started", () => started(backend).length > 0);
+    expect(started(backend)).toEqual([
+      { server: "docs", tool: "read", arguments: { path: "/srv/old" }, limitMs: null },
+    ]);
+  });
+
+  it("offers the arguments of earlier calls, and brings back what was typed", async () => {
+    const recent = [
+      { task: "hdl_1", at: "2026-11-21T14:00:00.000Z", agent: null, arguments: { path: "/srv/last" }, leftOut: true },
+    ];
+    const backend = open("read", { "tasks.recentArguments": () => ({ recent }) });
+    await shown.type("[role=dialog] [data-field=path] input", "/typed");
+    await shown.press("[role=dialog] button", "Recent arguments");
+    await shown.press("[role=dialog] li button", "path: /srv/last");
+    const path = () => document.querySelector<HTMLInputElement>("[data-field=path] input")?.value;
+    await until("it is filled in", () => path() === "/srv/last");
+    await shown.find("[role=dialog] [role=status]", "without its secrets");
+    await shown.press("[role=dialog] button", "Bring back what was typed");
+    await until("it is back", () => path() === "/typed");
+    expect(started(backend), "nothing was started by it").toEqual([]);
   });
 
   it("starts what may destroy something only after a second step that shows the call", async () => {
@@ -61,7 +92,7 @@ describe("starting a task", () => {
 
   it("starts nothing while an argument is missing", async () => {
     const backend = open("read");
-    await shown.press("[role=dialog] button", "Start read");
+    await shown.press("[role=dialog] button", "Start");
     await shown.find("[role=dialog] [aria-invalid]");
     expect(started(backend)).toEqual([]);
   });
@@ -73,7 +104,7 @@ describe("starting a task", () => {
       },
     });
     await shown.type("[role=dialog] [data-field=path] input", "/srv/x");
-    await shown.press("[role=dialog] button", "Start read");
+    await shown.press("[role=dialog] button", "Start");
     await shown.find("[role=dialog] [data-field=path]", "Must be a folder.");
     expect((await shown.find<HTMLInputElement>("[role=dialog] [data-field=path] input")).value).toBe("/srv/x");
   });

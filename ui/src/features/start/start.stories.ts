@@ -79,6 +79,31 @@ export default {
     }),
     "tool is gone": open(onto("nothing")),
     arguments: open(onto("index_folder")),
+    "arguments, offered": open(
+      onto("index_folder"),
+      three,
+      {
+        "tasks.recentArguments": () => ({
+          recent: [
+            {
+              task: "hdl_1",
+              at: "2026-11-21T14:20:00.000Z",
+              agent: null,
+              arguments: { path: "/srv/data", pause_ms: 5 },
+              leftOut: false,
+            },
+            {
+              task: "hdl_2",
+              at: "2026-11-21T12:00:00.000Z",
+              agent: "claude-code",
+              arguments: { path: `\u202E<b>${long}` },
+              leftOut: true,
+            },
+          ],
+        }),
+      },
+      ["[role=dialog] button:has-text('Recent arguments')"],
+    ),
     "no arguments": open(onto("runaway"), three, tools([bare, ...TOOLS])),
     "to correct": open(onto("index_folder"), three, {}, [], ["Control+Enter"]),
     "refused at a field": open(

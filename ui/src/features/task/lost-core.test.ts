@@ -27,7 +27,7 @@ it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async ()
   // Menus are laid over the content of the page.
   document.body.append(document.createElement("main"));
   const shown = show(TaskDrawer, { id: row.id, close: () => undefined }, backend);
-  const release = await shown.find<HTMLButtonElement>("button", "slices");
+  const release = await shown.find<HTMLButtonElement>("button", "parts");
   expect(release.getAttribute("aria-disabled"), "it can be pressed").toBe(null);
   backend.lose();
   await until("the buttons are off", () => release.getAttribute("aria-disabled") === "true");

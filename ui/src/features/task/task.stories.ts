@@ -175,6 +175,13 @@ export default {
   title: "task",
   stories: {
     working: one({ intent: null }),
+    "working, without figures": one({ intent: null, progress: null, usual: null }),
+    "working, hostile words": one({
+      intent: null,
+      progress: { done: 1e300, total: -1, message: `${bad} ${long}` },
+      tool: long,
+    }),
+    "what happened": one({ intent: null }, { click: tab("Timeline") }),
     "waiting for you": one({
       phase: "waiting",
       group: "needsYou",
@@ -240,16 +247,13 @@ export default {
       { intent: wish({ state: "refused", refusedWhy: "this server has no way to cancel a task" }) },
       { click: trigger },
     ),
-    done: one(
-      {
-        ...ended,
-        phase: "done",
-        status: "completed",
-        intent: null,
-        result: { bytes: 640, isError: false, state: "stored" },
-      },
-      { click: tab("Result") },
-    ),
+    done: one({
+      ...ended,
+      phase: "done",
+      status: "completed",
+      intent: null,
+      result: { bytes: 640, isError: false, state: "stored" },
+    }),
     failed: one({
       ...ended,
       phase: "failed",
@@ -257,7 +261,7 @@ export default {
       intent: null,
       error: { code: -32_603, message: "the worker ran out of memory" },
     }),
-    arguments: one({ intent: null }, { click: [...tab("Result"), "label:has-text('Arguments')"] }),
+    arguments: one({ intent: null }, { click: ["summary:has-text('Called with')"] }),
     answers: one(
       {
         intent: null,
@@ -283,7 +287,7 @@ export default {
       { click: tab("Answers") },
     ),
     "no answers": one({ intent: null, requests: [] }, { click: tab("Answers") }),
-    raw: one({ intent: null }, { click: [...tab("Raw"), "text=Show >> nth=0"] }),
+    raw: one({ intent: null }, { click: [...tab("Raw"), "[role=tabpanel] >> text=Show >> nth=0"] }),
     "raw, none": one(
       { intent: null },
       { click: tab("Raw"), fake: { calls: { "tasks.raw": () => ({ messages: [] }) } } },
@@ -334,7 +338,7 @@ export default {
         result: { bytes: 245_608, isError: false, state: "stored" },
         tokens: cost,
       },
-      { click: tab("Result") },
+      { click: tab("Tokens") },
     ),
     "result too large": one(large),
     "result too large, trimming": one(large, {
@@ -343,7 +347,7 @@ export default {
     }),
     "result too large, not delivering": one(large, { click: ["[role=group] button >> text=Do not deliver…"] }),
     "result too large, not sent": one(large, {
-      click: ["[role=group] button >> text=Deliver in slices"],
+      click: ["[role=group] button >> text=Deliver in parts"],
       fake: {
         calls: {
           "tasks.release": () => {
@@ -380,7 +384,7 @@ export default {
         verdict: null,
       },
     }),
-    "result in slices by a limit": one({
+    "result in parts by a limit": one({
       ...large,
       held: tooLarge({
         delivered: true,

@@ -8,7 +8,6 @@ import { verdictText } from "./result/hold-verdict";
 import { lanes } from "./timeline/lanes";
 import { cancelSteps, cancelOutcome } from "./cancel/cancel-steps";
 import { statusLine } from "./status-line";
-import { clampWidth, NARROWEST, storedWidth, storeWidth, WIDEST } from "./drawer-width";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString();
@@ -213,7 +212,7 @@ describe("what was decided about a held result", () => {
 
   test("says_in_which_form_the_agent_gets_it", () => {
     expect(verdict({})).toBe("Delivered whole to research-7 by Mara 3 min ago.");
-    expect(verdict({ form: "slices" })).toBe("Delivered in slices to research-7 by Mara 3 min ago.");
+    expect(verdict({ form: "slices" })).toBe("Delivered in parts to research-7 by Mara 3 min ago.");
     expect(verdict({ form: "trimmed", trimTokens: 5_000 })).toBe(
       "Delivered to research-7 by Mara 3 min ago, trimmed to about 5,000 tokens.",
     );
@@ -221,7 +220,7 @@ describe("what was decided about a held result", () => {
 
   test("says_that_it_does_not_or_that_a_limit_did_it", () => {
     expect(verdict({ delivered: false, form: null })).toBe("Withheld from research-7 by Mara 3 min ago.");
-    expect(verdict({ form: "slices", byLimit: true })).toBe("Because of a limit, research-7 reads it in slices.");
+    expect(verdict({ form: "slices", byLimit: true })).toBe("Because of a limit, research-7 reads it in parts.");
   });
 });
 
@@ -302,30 +301,5 @@ describe("the lanes", () => {
       lanes(task(), timelineEvents(many, { server: "w", agent: "order-bot", tool: "backfill", me: null }), [], NOW).pins
         .policy.length,
     ).toBeLessThanOrEqual(34);
-  });
-});
-
-describe("the width of the drawer", () => {
-  test("is_remembered_within_its_bounds", () => {
-    const held = new Map<string, string>();
-    const storage = {
-      getItem: (key: string) => held.get(key) ?? null,
-      setItem: (key: string, value: string) => void held.set(key, value),
-    };
-    storeWidth(storage, 5_000);
-    expect(storedWidth(storage)).toBe(WIDEST);
-    expect([clampWidth(10), storedWidth(undefined)]).toEqual([NARROWEST, NARROWEST]);
-  });
-  test("a_storage_that_is_switched_off_does_no_harm", () => {
-    const off = {
-      getItem: () => {
-        throw new Error("denied");
-      },
-      setItem: () => {
-        throw new Error("denied");
-      },
-    };
-    storeWidth(off, 500);
-    expect(storedWidth(off)).toBe(NARROWEST);
   });
 });

@@ -1,5 +1,5 @@
 /* The filter in the address bar, and changing it. The address is the only state. */
-import { readSearch, writeSearch, type FilterAddress } from "$lib/task-filter";
+import { formatFilter, parseFilter, readSearch, writeSearch, type FilterAddress } from "$lib/task-filter";
 import { route } from "$lib/route.svelte";
 
 export function filterAddress(): FilterAddress {
@@ -9,7 +9,15 @@ export function filterAddress(): FilterAddress {
 /** Another filter, from the same view unless one is named. The open task stays open. */
 export function setFilter(query: string, view: string | null = filterAddress().view): void {
   const search = writeSearch({ query, view });
-  if (route.search !== search) route.go("tasks", route.id, search);
+  if (route.search === search) return;
+  // More letters of the same words are the same step: *back* leads out of the search, not through its letters.
+  if (isTyping(filterAddress().query, query)) route.replace("tasks", route.id, search);
+  else route.go("tasks", route.id, search);
+}
+
+function isTyping(before: string, after: string): boolean {
+  const [was, is] = [parseFilter(before).filter, parseFilter(after).filter];
+  return was.text !== "" && formatFilter({ ...was, text: "" }) === formatFilter({ ...is, text: "" });
 }
 
 export function hrefOf(query: string, view: string | null): string {

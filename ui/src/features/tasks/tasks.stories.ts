@@ -95,7 +95,31 @@ export default {
       hash: at("server:warehouse agent:nightly-ops", "Nightly work on the warehouse"),
     }),
     "nothing matches": list({ fake: { tasks: 60 }, hash: at("phase:failed server:docs tool:deploy_prod words") }),
-    "choosing a filter": list({ fake: { tasks: 60 }, keys: ["/"] }),
+    searching: list({ fake: { tasks: 60 }, hash: at("server:docs index"), keys: ["/"] }),
+    "typing a condition": list({ fake: { tasks: 60 }, keys: ["/", "s", "e", "r"] }),
+    "a wrong condition": list({ fake: { tasks: 60 }, keys: ["/", "i", "s", ":", "x", "Enter"] }),
+    "choosing columns": list({ fake: { tasks: 60 }, click: ["button:has-text('olumns')"] }),
+    "three columns hidden": list({
+      fake: { tasks: 60, settings: { hiddenTaskColumns: ["tokens", "message", "agent"] } },
+    }),
+    "sorted by server": list({ fake: { tasks: 60 }, hash: at("group:none sort:-server") }),
+    "some text is not searched": list({
+      fake: {
+        tasks: 30,
+        calls: {
+          "tasks.page": ({ group }) => ({
+            rows: group === "needsYou" ? [] : working.slice(0, 20),
+            view: {
+              groups: [{ group: "moving", count: 20 }],
+              total: 20,
+              all: 400,
+              text: { backTo: "2026-11-03T08:00:00.000Z", reading: true, more: true },
+            },
+          }),
+        },
+      },
+      hash: at("a"),
+    }),
     "the filter as text": list({ fake: { tasks: 60 }, hash: at("phase:moving server:ci-server"), keys: ["q"] }),
     "a wrong text": list({
       fake: { tasks: 60 },
@@ -126,7 +150,7 @@ export default {
       click: [
         "[aria-haspopup=menu]",
         "[role=menuitem]:has-text('Select all')",
-        "button:has-text('Cancel…')",
+        "[role=toolbar] button:has-text('Cancel')",
         "[role=dialog] button:has-text('Ask to cancel')",
       ],
     }),

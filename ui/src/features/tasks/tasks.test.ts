@@ -11,11 +11,67 @@ import {
   tally,
   type CancelReplies,
 } from "./selection/bulk-cancel";
-import { compact, doneText, elapsedText, keptText, messageText, tokensText, tokensTitle } from "./list/cell-text";
+import {
+  compact,
+  doneShare,
+  doneText,
+  elapsedText,
+  messageText,
+  startedText,
+  tokensText,
+  tokensTitle,
+  tookText,
+} from "./list/cell-text";
+import { gridOf, nextSort, shownColumns, sortedBy } from "./list/columns";
+import { exportTasks } from "./selection/export";
 import { chipValue } from "./filter/chip-text";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const MINUTE = 60_000;
+
+describe("columns", () => {
+  test("a_narrow_window_leaves_out_what_matters_least_and_a_person_the_rest", () => {
+    expect(shownColumns([], "small")).toEqual(["phase", "task", "progress", "took"]);
+    expect(shownColumns(["agent", "phase", "nothing"], "narrow"), "phase stays").toEqual([
+      "phase",
+      "task",
+      "progress",
+      "took",
+      "message",
+    ]);
+    expect(gridOf(["phase", "task", "took"]), "without the last message the task takes the rest").toBe(
+      "var(--l-select) var(--l-phase) minmax(0, 1fr) var(--l-took)",
+    );
+  });
+
+  test("a_press_sorts_a_second_turns_it_round_and_a_third_gives_the_newest_first", () => {
+    const first = nextSort("server", { sort: "newest", reversed: false });
+    expect(first).toEqual({ sort: "server", reversed: false });
+    const second = nextSort("server", first ?? { sort: "newest", reversed: false });
+    expect(second).toEqual({ sort: "server", reversed: true });
+    expect(nextSort("server", second ?? { sort: "newest", reversed: false })).toEqual({
+      sort: "newest",
+      reversed: false,
+    });
+    expect(sortedBy("started", { sort: "oldest", reversed: false })).toBe("ascending");
+    expect(nextSort("tokens", { sort: "newest", reversed: false }), "what cannot be exact is not sorted").toBeNull();
+  });
+});
+
+describe("an export", () => {
+  const row = { ...makeRow(1, "done", NOW), tool: '=cmd|"x"', says: "a, b\nc" };
+  test("holds_the_filter_and_no_formula", () => {
+    const { text, name } = exportTasks([row], "csv", "server:docs", NOW);
+    expect(name).toBe("tasks-2026-11-21-14-31-36.csv");
+    expect(text.split("\r\n")[0]).toBe("# exported 2026-11-21T14:31:36.000Z; filter server:docs; count 1");
+    expect(text, "a text of a server is no formula").toContain(`"'=cmd|""x"""`);
+    expect(text).toContain('"a, b\nc"');
+  });
+  test("as_json_is_read_back", () => {
+    const { text } = exportTasks([row], "json", "", NOW);
+    expect(JSON.parse(text)).toMatchObject({ filter: "", count: 1, tasks: [{ id: row.id, says: "a, b\nc" }] });
+  });
+});
 
 describe("the cells of a row", () => {
   test("progress_is_a_percentage_or_a_count_and_never_overflows", () => {
@@ -44,11 +100,44 @@ describe("the cells of a row", () => {
       "23 h 00",
       "3 d",
     ]);
+    const noon = new Date(2026, 10, 21, 12, 5).getTime();
     expect([
-      keptText(null, NOW),
-      keptText(new Date(NOW + 33 * MINUTE).toISOString(), NOW),
-      keptText(new Date(NOW - 1).toISOString(), NOW),
-    ]).toEqual(["", "33 min", "over"]);
+      startedText(new Date(2026, 10, 21, 9, 2).toISOString(), noon),
+      startedText(new Date(2026, 10, 20, 23, 59).toISOString(), noon),
+      startedText(new Date(2025, 10, 20, 9, 2).toISOString(), noon),
+    ]).toEqual(["09:02", "20 Nov", "Nov 2025"]);
+  });
+
+  test("a_task_that_waits_says_how_long_it_waits_and_no_other_does", () => {
+    const paused = { phase: "waiting" as const, pausedSince: new Date(NOW - 12 * MINUTE).toISOString() };
+    expect(tookText(paused, 90_000, () => NOW)).toBe("waits 12 min");
+    expect(
+      tookText({ ...paused, phase: "running" }, 90_000, () => NOW),
+      "the wait is not its own time",
+    ).toBe("1 min");
+  });
+
+  test("progress_is_empty_without_data_and_after_the_end", () => {
+    const progress = { done: 3, total: 8, message: null };
+    expect(doneShare({ progress, over: false })).toBe(37.5);
+    expect(doneShare({ progress, over: true }), "no percentage on a finished row").toBeNull();
+    expect(doneShare({ progress: null, over: false })).toBeNull();
+    expect(doneShare({ progress: { ...progress, total: 0 }, over: false })).toBeNull();
+    expect(doneShare({ progress: { ...progress, done: 1e300 }, over: false }), "never over the whole").toBe(100);
+  });
+
+  test("the_last_message_of_a_finished_task_is_its_result_or_error", () => {
+    const done = { ...makeRow(1, "done", NOW), statusMessage: "Reading 40 of 40", says: "40 files, none failed" };
+    expect(messageText(done, () => NOW)).toEqual({ text: "40 files, none failed", isServers: true });
+    const { says: _says, ...silent } = makeRow(1, "done", NOW);
+    const plain = { ...silent, statusMessage: "Reading", resultBytes: 4_100 };
+    expect(
+      messageText(plain, () => NOW),
+      "without words, its size",
+    ).toEqual({
+      text: "Result of 4.1 kB",
+      isServers: false,
+    });
   });
 
   test("tokens_stand_with_their_mark_whose_they_are_and_fit_their_column", () => {

@@ -6,13 +6,15 @@ export interface StartRequest {
   /** Null: the person chooses. */
   readonly server: string | null;
   readonly tool: string | null;
+  /** What its form begins with; without them, with the tool's own suggestions. */
+  readonly arguments?: Readonly<Record<string, unknown>> | null;
 }
 
 export class StartRequests {
   wish = $state.raw<StartRequest | null>(null);
 
-  open(server: string | null = null, tool: string | null = null): void {
-    this.wish = { server, tool };
+  open(server: string | null = null, tool: string | null = null, values: StartRequest["arguments"] = null): void {
+    this.wish = { server, tool, arguments: values };
   }
 
   close(): void {

@@ -8,7 +8,12 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced";
+
+/** A server to end or restart. */
+export type ActOnServer = { name: string,
+/** Open tasks that the person was told of; with more, nothing is done. */
+toldOpenTasks?: number, };
 
 export type ActorDto = "person" | "agent" | "server" | "limit" | "taskwarden";
 
@@ -19,7 +24,12 @@ name: string,
 /** Whether a client that knows no tasks is offered the four task tools; it is when left out. */
 taskTools?: boolean | null,
 /** The program that the agent is, by its word such as `codex`; not known when left out. */
-program?: string | null, };
+program?: string | null,
+/**
+ * Whether the token is also put into a file that only the user can read, where `taskwarden connect` finds it: then
+ * no command holds it. It is not when left out.
+ */
+save?: boolean | null, };
 
 /** A server to add. Has no `Debug`: it carries secrets. */
 export type AddServer = {
@@ -52,7 +62,9 @@ export type AgentAdded = { agent: AgentFacts,
 token: string,
 /** Where it reaches all servers over HTTP; null when no address is open. */
 url: string | null,
-/** Settings for the agent's program, with the token. */
+/** The file that the token was put into; null when it was not. */
+saved: string | null,
+/** Settings for the agent's program, with the token where the program needs it. */
 settings: ReadySettings, };
 
 export type AgentFacts = {
@@ -84,11 +96,24 @@ taskTools: boolean,
  */
 learnedTimeoutMs: number | null,
 /** Whether a stream of it is open, or it was heard of within the last minute. */
-connected: boolean, };
+connected: boolean,
+/** Since when it is connected without a break; null when it is not. */
+connectedSince: string | null,
+/** Its open sessions, the oldest first; at most a page. */
+sessions: Array<AgentSessionDto>,
+/** When its token was made. */
+tokenMadeAt: string, };
 
 export type AgentList = {
 /** Those that have access first, by name. */
 agents: Array<AgentFacts>, };
+
+/** What an agent, or people, have on a server. */
+export type AgentOnServer = {
+/** Null for people. */
+agent: string | null, openTasks: number,
+/** Calls in flight that are not shown as tasks yet. */
+calls: number, };
 
 /** An agent that has no access any more. */
 export type AgentRevoked = { agent: AgentFacts,
@@ -96,6 +121,20 @@ export type AgentRevoked = { agent: AgentFacts,
 stopped: number,
 /** What became of each of them so far, at most a page. */
 stops: Array<StopDto>, };
+
+/** One open session of an agent. */
+export type AgentSessionDto = { door: "command" | "http",
+/** What its program says it is; null where it said nothing. */
+program: string | null, since: string,
+/** When its last request came; null when that is not known. */
+lastAt: string | null, };
+
+/** What one agent took in today. */
+export type AgentToday = { agentId: string, agent: string, tokens: number, exactness: ExactnessDto, keptOut: number, keptOutExactness: ExactnessDto,
+/** By the price of the model that is set for it now; null without one. */
+cost: CostDto | null,
+/** Why there is no cost; null where there is one. */
+unpriced: UnpricedDto | null, };
 
 /** Where agents reach this core over HTTP. */
 export type AgentsAt = {
@@ -106,6 +145,18 @@ export type AgentsAt = {
 url: string | null,
 /** Why there is none, as a sentence; null when it is turned off or there is one. */
 why: string | null, };
+
+/** The content of one answer. Has no `Debug`: it carries what a person wrote. */
+export type AnswerContent = {
+/** The question's key within the task. */
+key: string,
+/** In the order of the form. */
+fields: Array<FieldAnswer>,
+/** The content is no longer stored, or never was. */
+erased: boolean, };
+
+/** The answers of a task. */
+export type AnswerContents = { answers: Array<AnswerContent>, };
 
 /** An answer, without its content. */
 export type AnswerDto = {
@@ -125,6 +176,11 @@ request: RequestDto,
 /** Open questions of this task that remain. */
 stillOpen: number, };
 
+/** An answer to equal questions. Has no `Debug`: it carries content. */
+export type AnswerMany = { questions: Array<OneQuestion>, action: Choice,
+/** Content of an accepted form. */
+content?: object | null, };
+
 /** An answer. Has no `Debug`: it carries content. */
 export type AnswerRequest = { id: string,
 /** Which question; may be left out when one is open. */
@@ -133,6 +189,71 @@ key?: string | null, action: Choice,
 content?: object | null,
 /** Hold it back for a few seconds, so that it can be undone; the call then returns at once. */
 hold?: boolean, };
+
+/** What is answered without asking. */
+export type AnswerRuleDto = {
+/** Its id, `ans_…`. */
+id: string,
+/** From 1; another answer to the same question is another version. */
+version: number, server: string, tool: string,
+/** The server's words, their beginning. */
+question: string,
+/** `accept` or `decline`. */
+action: "accept" | "decline",
+/** What it answers, field by field. */
+fields: Array<AnsweredField>,
+/** Who decided it. */
+by: string, since: string,
+/** How often it answered a task that is kept, in all its versions. */
+applied: number,
+/** When it answered last. */
+appliedAt: string | null,
+/** Who ended it; null while it answers. */
+endedBy: string | null, endedAt: string | null, };
+
+/** Rules that answer first, then those that were ended. */
+export type AnswerRuleList = { rules: Array<AnswerRuleDto>, };
+
+/** A question that was answered. */
+export type AnsweredDto = {
+/** The task's handle. */
+task: string, key: string, server: string,
+/** Its tool, where known. */
+tool: string | null,
+/** Whose call it is. */
+agent: string | null,
+/** The server's words, their beginning. */
+message: string,
+/** `accept`, `decline`, `dismiss` or `forwarded`. */
+action: "accept" | "decline" | "dismiss" | "forwarded",
+/** What was answered; empty where nothing was filled in, or where it is kept no more. */
+fields: Array<AnsweredField>,
+/** Whether the content was erased, because a field looked like one for a secret. */
+isErased: boolean, by: string,
+/** The rule that answered, if one did. */
+rule: RuleRefDto | null, at: string,
+/** How a person's answer came in. */
+origin: OriginDto | null,
+/** How far it got on its way to the server. */
+delivery: "recorded" | "sent" | "acknowledged" | "refused",
+/** The rule that answers this question now, if one does. */
+answeredByRule: string | null,
+/** Why no rule can answer this question; null where one can. */
+noRule: string | null, };
+
+/** One field of an answer. */
+export type AnsweredField = {
+/** The server's title of it, or its name. */
+title: string,
+/** What was answered; null where the field looks like one for a secret. */
+value: string | null, };
+
+/** A page of answered questions, the last answered first. */
+export type AnsweredList = { items: Array<AnsweredDto>,
+/** Answered questions of all tasks that are kept. */
+total: number,
+/** Answered questions before this page. */
+offset: number, };
 
 /** Why a call was not done. Serialises as the object of ruling 20. */
 export type ApiError = {
@@ -226,6 +347,8 @@ windowTokens: number | null,
 windowFrom: SizeFromDto | null,
 /** The model that a person set. */
 model: string | null,
+/** Its maker and full name, such as `Anthropic Claude Opus 4.7`; null where no model is set. */
+modelLabel: string | null,
 /** The window that something last came into; null before anything was seen. */
 now: WindowDto | null,
 /** Windows of conversations beside it. */
@@ -293,8 +416,39 @@ refused: number,
 /** Half of the stopped ones stopped within this; null when none stopped. */
 medianMs: number | null, };
 
+/** How a server is reached from now on. Has no `Debug`: it carries secrets. */
+export type ChangeServer = { name: string, address: AddressDto,
+/** New values of secret environment variables or headers, by name; those that are not here keep their value. */
+secrets?: Record<string, string>,
+/** Whether the person was shown exactly this address and agreed. */
+agreed: boolean,
+/** Open tasks that the person was told of; with more, nothing is changed. */
+toldOpenTasks?: number, };
+
 /** Settings to change; what is left out stays. */
 export type ChangeSettings = Partial<SettingsDto>;
+
+/** Tokens over time. */
+export type ChartDto = {
+/** The parts that were asked for, the oldest first. */
+points: Array<ChartPoint>,
+/** The sums of all. */
+tokens: number, exactness: ExactnessDto, keptOut: number, keptOutExactness: ExactnessDto, messages: number, };
+
+/** One part of time. An hour in which two parts meet counts where it begins. */
+export type ChartPoint = {
+/** When it begins, as it was asked for. */
+at: string,
+/** Tokens that came into windows. */
+tokens: number, exactness: ExactnessDto,
+/** Tokens that were passed to programs. */
+passed: number, passedExactness: ExactnessDto,
+/** What tasks kept out of windows. */
+keptOut: number, keptOutExactness: ExactnessDto, messages: number,
+/** Hours of it in which counting ran: with none, its zeros are unknown and not nothing. */
+countedHours: number,
+/** Hours that it has, as far as they have begun. */
+hours: number, };
 
 /** Which of the three outcomes. */
 export type Choice = "accept" | "decline" | "dismiss";
@@ -321,6 +475,31 @@ percent: number | null, };
 
 /** Why something is not in the window yet. */
 export type ComingState = "held" | "slices" | "working" | "ready";
+
+/** What a check of an agent's connection found. */
+export type ConnectionCheck = { checkedAt: string,
+/** The address of agents over HTTP; null when none is open. */
+url: string | null,
+/** Why none is open, as a sentence; null when it is turned off or there is one. */
+urlWhy: string | null,
+/** The listener at that address, tried now; null when none is open. */
+http: TriedDoorDto | null,
+/** The core's own socket for `taskwarden connect`, tried now. */
+command: TriedDoorDto,
+/** When its last request came; null when none ever did. */
+seenAt: string | null,
+/** The door of that request; null when it was before this core was started. */
+seenThrough: "command" | "http" | null,
+/** Whether a request came with its token since that was made. */
+tokenUsed: boolean,
+/** Servers that can be called now. */
+serversUp: number, servers: number,
+/** The others, with the reason where one is known; at most a page. */
+serversDown: Array<ServerDownDto>,
+/** After this its program gives up a call; null where that is not known. */
+waitsMs: number | null,
+/** Whether that was seen here; otherwise it is what is known of its program. */
+waitsLearned: boolean, };
 
 /** What is known about reaching a task. */
 export type ContactDto = {
@@ -386,6 +565,13 @@ storage: StorageDto,
 /** How far its audit log is verified; what is new since the last check was checked for this. */
 audit: AuditVerifiedDto, };
 
+/** What tokens cost. */
+export type CostDto = { currency: string,
+/** Millionths of the currency. */
+micros: number,
+/** As exact as the tokens. */
+exactness: ExactnessDto, };
+
 /** Lists to count. */
 export type CountTasks = {
 /** Which tasks of each. */
@@ -442,6 +628,15 @@ export type DeskList = {
 /** The last put first. */
 items: Array<DeskItem>, };
 
+/** Everything that was checked. */
+export type DoctorReport = { findings: Array<Finding>,
+/** How many of them are broken. */
+broken: number,
+/** Server processes that a keeper holds when the core ends. */
+kept: Array<KeptProcess>,
+/** How long a keeper waits for a core before it ends its server. */
+keptMs: number, };
+
 /** Nothing to say but that it is done. */
 export type Done = Record<symbol, never>;
 
@@ -458,6 +653,11 @@ message: string, };
 /** How exact a figure is. */
 export type ExactnessDto = "exact" | "about" | "atMost";
 
+/** A request that failed. */
+export type FailedRequestDto = { at: string, request: "call" | "poll",
+/** Why; may quote the server. */
+why: string, };
+
 /** In which tokens an agent is counted. */
 export type FamilyDto = {
 /** Its word: `o200k`, `cl100k`, `claude3`, `claude47`, `gemini`, `llama`, `unknown`. */
@@ -468,6 +668,26 @@ label: string,
 exactness: ExactnessDto,
 /** The measured error of an estimate, in percent either way; 0 where it is exact or a bound. */
 errorPercent: number, };
+
+/** One field of an answer. Has no `Debug`: it carries what a person wrote. */
+export type FieldAnswer = {
+/** Its key in the answer. */
+name: string,
+/** The server's title of it, or the name. */
+title: string,
+/** What was answered, as text for people; null for a secret. */
+value: string | null, };
+
+/** One thing that was checked. */
+export type Finding = {
+/** What was checked. */
+area: string,
+/** How bad it is. */
+grade: "fine" | "note" | "broken",
+/** What was found. */
+message: string,
+/** How to fix it; null if there is nothing to do. */
+cure: string | null, };
 
 /** What is said of a task beside its phase (ruling 3). */
 export type Flag = "orphaned" | "held" | "needsYou";
@@ -556,7 +776,9 @@ total: number,
 /** Open questions before this page. */
 offset: number,
 /** Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds. */
-decisions: Array<InboxRow>, };
+decisions: Array<InboxRow>,
+/** Tasks in trouble and servers that need a person, one row for each cause. */
+trouble: Array<InboxRow>, };
 
 /** What lies in the inbox of this person. */
 export type InboxFigures = {
@@ -606,7 +828,18 @@ why: HeldWhy | null,
 /** The tasks of which one asks, where the server does not say which; then neither tool nor agent is named. */
 oneOf?: Array<string>,
 /** On the last question of a task: questions that its server asks besides. They come up as others close. */
-moreQuestions?: number, };
+moreQuestions?: number,
+/**
+ * Names the form of a question: open questions of one server and tool with the same can be answered together. Left out
+ * where each must be answered for itself.
+ */
+form?: string,
+/** The calls that were lost together, the oldest first and at most `cause_calls_shown`; empty where one task is meant. */
+calls?: Array<LostCall>,
+/** How many calls were lost together; 0 where one task is meant. */
+callCount?: number,
+/** Not now: asleep until its task changes. */
+snoozedUntilChange?: boolean, };
 
 /** What people want of a task. */
 export type IntentDto = {
@@ -631,6 +864,15 @@ key: string,
 attempt: number,
 /** All attempts that are kept, this one among them, the newest first. */
 attempts: Array<KinDto>, };
+
+/** A server process that goes on for a while when the core ends, because a keeper holds it. */
+export type KeptProcess = {
+/** The process of the server. */
+process: number,
+/** The process of its keeper. */
+keeper: number,
+/** The server's command, without its arguments. */
+command: string, };
 
 /** A child, or another attempt of the same job. */
 export type KinDto = { id: string, server: string,
@@ -671,6 +913,13 @@ unit: LimitUnit, };
 /** What a limit counts in. */
 export type LimitUnit = "count" | "bytes";
 
+/** Which page of the answered questions. */
+export type ListAnswered = {
+/** Questions before the page; none when left out. */
+offset?: number | null,
+/** Questions on the page at most; a page of `asking.answered_page_rows` when left out. */
+limit?: number | null, };
+
 /** Which kind to list. */
 export type ListDesk = {
 /** `view`, `snooze`, `draft` or `setting`. */
@@ -693,7 +942,7 @@ agents: Array<string>,
 flags: Array<Flag>,
 /** Any of these tools. */
 tools: Array<string>,
-/** In the id, tool, server or agent name; case does not matter. */
+/** In the id, tool, server or agent name, or in what the task says; case does not matter. */
 text: string | null,
 /** Changed within this time. */
 changedWithinMs: number | null,
@@ -702,7 +951,9 @@ olderThanMs: number | null,
 /** By what it is divided. */
 groupBy: Grouping,
 /** Which come first. */
-sort: Sorting, };
+sort: Sorting,
+/** By a column: the last value first. */
+reversed?: boolean, };
 
 /** Which tasks to list. */
 export type ListTasks = {
@@ -726,7 +977,9 @@ total: number,
 /** Tasks that there are, whatever the query; counted at the same moment. */
 all: number,
 /** Groups that are not empty. */
-groups: Array<ListGroup>, };
+groups: Array<ListGroup>,
+/** How far a text was searched in what tasks say; null without a text, and without a running core. */
+text?: TextReach, };
 
 /** A command to find. */
 export type LocateProgram = {
@@ -747,14 +1000,46 @@ text: string, };
 /** What a program does with a long result. */
 export type LongResultDto = "cut" | "file" | "whole";
 
+/** One of the calls of an item. */
+export type LostCall = {
+/** The task's handle. */
+task: string,
+/** The tool, where known. */
+tool: string | null,
+/** Whose call it is. */
+agent: string | null,
+/** The server says that the tool destroys something. */
+destructive: boolean, };
+
+/** What became of them. */
+export type LostResolved = {
+/** Tasks that were marked as resolved. */
+resolved: number,
+/** Those that could not be, with the reason. */
+left: Array<NotResolved>, };
+
+/** What became of them. */
+export type ManyAnswered = {
+/** Questions for which it was recorded. */
+done: Array<OneQuestion>,
+/** Those for which it was not, with the reason. */
+left: Array<NotAnswered>, };
+
 /** A model whose window is known. */
 export type ModelDto = { name: string,
+/** Its maker and full name. */
+label: string,
 /** Its family's word. */
 family: string,
 /** The size of its window, in tokens. */
 windowTokens: number,
 /** Where the size stands. */
 source: string, };
+
+/** A model by its two names. */
+export type ModelName = { model: string,
+/** Its maker and full name. */
+label: string, };
 
 /** The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26). */
 export type NamedFacts = {
@@ -765,6 +1050,25 @@ agents: Array<AgentFacts>,
 /** What is in use of the limits, when a core runs. Scopes name servers and agents. */
 limits: Array<LimitRow>, };
 
+/** The new token of an agent. Has no `Debug`: it carries the token. */
+export type NewAgentToken = { agent: AgentFacts,
+/** Its token, `twa_…`; nobody can show it again. */
+token: string,
+/** Where it reaches all servers over HTTP; null when no address is open. */
+url: string | null,
+/** Settings for the agent's program, with the token. */
+settings: ReadySettings,
+/** The file with the token for `taskwarden connect`, where it now has the new one; null where there is none. */
+savedIn: string | null,
+/** Sessions that were open with the token before. */
+endedSessions: number, };
+
+/** A question for which it was not recorded. */
+export type NotAnswered = { id: string, key: string, why: string, };
+
+/** A task that could not be marked as resolved. */
+export type NotResolved = { id: string, why: string, };
+
 export type Nothing = Record<symbol, never>;
 
 /** An agent whose budget is wanted. */
@@ -772,11 +1076,24 @@ export type OneAgent = {
 /** Its name or id. */
 agent: string, };
 
+/** A rule to end. */
+export type OneAnswerRule = {
+/** Its id, `ans_…`. */
+rule: string, };
+
+/** One question of a task. */
+export type OneQuestion = { id: string, key: string, };
+
 /** Names one server. */
 export type OneServer = { name: string, };
 
 /** Names one task by its handle or a unique beginning of it. */
 export type OneTask = { id: string, };
+
+/** A tool of a server. */
+export type OneTool = {
+/** The server's name. */
+server: string, tool: string, };
 
 /** How a person's decision came in. */
 export type OriginDto = { door: DoorDto,
@@ -843,6 +1160,28 @@ text: string,
 next: number | null,
 /** Size of the whole text. */
 bytes: number, };
+
+/** What tokens of one model cost. */
+export type PriceDto = {
+/** The model, such as `claude-opus-4-7`; dated versions of it have the same price. */
+model: string,
+/** Its maker and full name. */
+label: string,
+/** For a million tokens that it reads, as decimal text: `3.00`. */
+input: string,
+/** For a million tokens that it writes. */
+output: string,
+/** Three letters, such as `USD`. */
+currency: string,
+/** When a person set it. */
+setAt: string, setBy: string, };
+
+export type PriceList = { prices: Array<PriceDto>,
+/** Models that are set for agents with access and have no price, by name. */
+unpriced: Array<ModelName>, };
+
+/** A process as the system names it. */
+export type ProcessName = { pid: number, name: string, };
 
 /** An agent program that can be set. */
 export type ProgramChoice = {
@@ -945,6 +1284,13 @@ offset: number,
 /** Bytes at most. */
 limit: number, };
 
+/** Which lines of a log to read. */
+export type ReadServerLog = { name: string,
+/** Only lines after this number; the newest ones when absent. */
+after?: number,
+/** At most so many; a page when absent. */
+limit?: number, };
+
 /** Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere. */
 export type ReadySettings = {
 /** JSON for programs that speak HTTP; null when no address is open. */
@@ -958,6 +1304,20 @@ stdio: string,
 claude: string | null,
 /** The same for each program in the forms that it takes, those that were measured first. */
 programs: Array<ProgramSettings>, };
+
+/** Arguments of an earlier call. Has no `Debug`: it carries arguments. */
+export type RecentArguments = {
+/** The handle of that call. */
+task: string,
+/** When it was made. */
+at: string,
+/** Whose call it was; null when a person made it. */
+agent: string | null, arguments: object,
+/** Whether values were left out because they look like secrets. */
+leftOut: boolean, };
+
+/** Arguments of earlier calls, those of the newest call first, none twice. Has no `Debug`: it carries arguments. */
+export type RecentArgumentsList = { recent: Array<RecentArguments>, };
 
 /** Whether changes are recorded. While they are not, calls of agents are refused before they leave. */
 export type RecordingDto = { "state": "ok" } | { "state": "cannot", reason: RecordingReason,
@@ -989,6 +1349,13 @@ trimTokens?: number | null,
 /** Why not, in the person's words; told to the agent. */
 reason?: string | null, };
 
+/** An answer to repeat. Has no `Debug`: it carries content. */
+export type RememberRequest = { id: string, key: string,
+/** What to answer; left out, what a person answered to this question. */
+action?: Choice | null,
+/** Content of an accepted form. */
+content?: object | null, };
+
 /** What clean-up removes, or removed. */
 export type RemovalDto = {
 /** Tasks that lose their payloads and stay. */
@@ -999,6 +1366,9 @@ payloadBytes: number,
 tasks: number,
 /** Audit rows that go, in whole segments. */
 auditRows: number, };
+
+/** A model whose price goes. */
+export type RemovePrice = { model: string, };
 
 /** A server to remove. */
 export type RemoveServer = { name: string,
@@ -1036,6 +1406,24 @@ oneOf?: Array<string>,
 host?: string,
 /** The host in ASCII, when that reads differently. */
 hostAscii?: string, };
+
+/** How requests of one kind went. */
+export type RequestTimesDto = {
+/** Requests that are over. */
+count: number,
+/** Those without an answer, or with an error for one. */
+failed: number,
+/** Half of the answers came within this; null without an answer. */
+medianMs: number | null,
+/** 95 % of the answers came within this. */
+p95Ms: number | null, };
+
+/** Tasks that were lost together, by one of them. */
+export type ResolveLost = {
+/** The handle of one of them. */
+id: string,
+/** In the person's words. */
+note?: string | null, };
 
 /** A stored result. */
 export type ResultDto = {
@@ -1086,6 +1474,9 @@ export type RuleList = {
 /** Agents first, then servers, then tools. */
 rules: Array<RuleDto>, };
 
+/** The rule that answered, in the version that it had then. */
+export type RuleRefDto = { id: string, version: number, };
+
 /** For what a rule holds. The narrower wins, field by field: tool, then server, then agent. */
 export type ScopeDto = { "kind": "agent",
 /** Its name or id. */
@@ -1113,12 +1504,22 @@ sources: Array<SourcePart>,
 /** What tasks kept out. */
 keptOut: number, messages: number, };
 
+/** What was ended. */
+export type ServerActed = { name: string,
+/** The processes that ran, and were ended. */
+processes: Array<number>,
+/** Tasks that were open on it. */
+openTasks: number, };
+
 /** What became of it. */
 export type ServerAdded = {
 /** The server, as it is after the first attempt to connect. */
 server: ServerDto,
 /** Its tools; null when it could not be reached. */
 tools: Array<ToolDto> | null, };
+
+/** A server that cannot be called now. */
+export type ServerDownDto = { name: string, why: string | null, };
 
 /** A configured server. */
 export type ServerDto = {
@@ -1166,10 +1567,58 @@ refusedQuestions: RefusedQuestionsDto | null, };
 /** All servers by name. */
 export type ServerList = { servers: Array<ServerDto>, };
 
+/** The log of a server in this run of the core, oldest line first. */
+export type ServerLogDto = { lines: Array<ServerLogLine>,
+/** Number of the oldest line that is kept; lines count from 1. */
+first: number,
+/** Number that the next line gets. */
+next: number,
+/** Bytes of text that are kept at most. */
+keptBytes: number, };
+
+/** What a line says. Only `line` is the server's text. */
+export type ServerLogEvent = { "kind": "line", text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
+/** Taskwarden ended it. */
+byUs: boolean, } | { "kind": "connected" } | { "kind": "disconnected" } | { "kind": "asked", by: string, act: "restart" | "end" | "change", };
+
+/** One line of the log. */
+export type ServerLogLine = { number: number,
+/** When it came; null when it was written before this core found the process. */
+at: string | null,
+/** The agent whose own process it is about; null for the one that is shared. */
+agent: string | null, event: ServerLogEvent, };
+
+/** A process of a server. */
+export type ServerProcessDto = { pid: number,
+/** The agent whose own it is; null for the one that is shared. */
+agent: string | null,
+/** Since when this core has it. */
+since: string,
+/** The names of all processes of its group, its own first; empty where the system does not tell. */
+group: Array<ProcessName>, };
+
 /** What was removed. */
 export type ServerRemoved = { name: string,
 /** Open tasks that are lost with it. */
 lostTasks: number, };
+
+/** What of a server runs now, and so what ends with it. */
+export type ServerRunning = {
+/** Its processes on this machine; none for a server that is reached by a URL. */
+processes: Array<ServerProcessDto>,
+/** Its open tasks. */
+openTasks: number,
+/** The agents of these tasks and of calls in flight that are not tasks yet. */
+agents: Array<AgentOnServer>, };
+
+/** How the requests to a server went in this run of the core. */
+export type ServerTimesDto = {
+/** When measuring began: the start of the core. */
+since: string, hour: SpanTimes, day: SpanTimes,
+/** Steps of equal length, oldest first; empty ones are there, too. */
+steps: Array<SpanTimes>,
+/** The last request that failed. */
+lastFailure: FailedRequestDto | null, };
 
 /** A browser that is signed in. */
 export type SessionDto = {
@@ -1201,6 +1650,15 @@ family?: string | null,
 windowTokens?: number | null,
 /** The program that the agent is, by its word such as `codex`; see `budgets.choices`. */
 program?: string | null, };
+
+/** A price to set. */
+export type SetPrice = { model: string,
+/** For a million tokens that the model reads, such as `3` or `0.075`. */
+input: string,
+/** For a million tokens that it writes. */
+output: string,
+/** Three letters, such as `USD`. */
+currency: string, };
 
 /** Limits to set; what is null stays as it is. */
 export type SetStorage = {
@@ -1238,7 +1696,9 @@ autostart: boolean,
 /** Closing the window keeps watching. */
 closeToTray: boolean,
 /** After the window quits, an agent's bridge starts a core without a window; null until a person was asked once. */
-keepServingAgents: boolean | null, };
+keepServingAgents: boolean | null,
+/** Columns of the task list that are not shown. */
+hiddenTaskColumns?: Array<string>, };
 
 /** Where settings are pasted. */
 export type SettingsPlace = "terminal" | "file";
@@ -1257,6 +1717,16 @@ text: string, };
 /** How a program reaches the gateway. */
 export type SettingsTransport = "http" | "stdio";
 
+/** Parts of time, and whose tokens are wanted in them. */
+export type ShowChart = {
+/** Of this agent, by name or id; of all when left out. */
+agent?: string | null,
+/**
+ * When each part begins, the oldest first; a part ends where the next begins, the last one now. The caller knows
+ * in which time zone a day begins and which day has 23 hours.
+ */
+starts: Array<string>, };
+
 /** A payload to show. */
 export type ShowContent = { id: string, of: "result" | "arguments" | "error", };
 
@@ -1267,6 +1737,13 @@ agent?: string | null,
 spanMs: number,
 /** How long one point is, in milliseconds: a whole number of hours. */
 stepMs: number, };
+
+/** When the day of the person began, and whose rows are wanted. */
+export type ShowToday = {
+/** A moment of the last two days. */
+since: string,
+/** Ids of the agents whose own figures are wanted; the sums are always of all. Of nobody when left out. */
+agents?: Array<string> | null, };
 
 export type ShowWaste = {
 /** How far back, in milliseconds. */
@@ -1370,7 +1847,9 @@ children: Array<KinDto>,
 /** Its job, when there was more than one attempt; said of a single task, null in lists. */
 job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
-startedBy: string | null, };
+startedBy: string | null,
+/** In lists: its question, its error or the first line of its result. */
+says?: string, };
 
 /** How the size of a window is known. */
 export type SizeFromDto = "set" | "model" | "client";
@@ -1397,7 +1876,7 @@ view: ListView | null,
 task: TaskDto | null, };
 
 /** Which tasks come first. */
-export type Sorting = "newest" | "oldest" | "changed";
+export type Sorting = "newest" | "oldest" | "changed" | "phase" | "task" | "server" | "agent";
 
 /** What a token came from; the order of lists and bars. */
 export type SourceDto = "tools" | "ownTools" | "arguments" | "results" | "handles" | "prompts";
@@ -1408,6 +1887,11 @@ export type SourcePart = { source: SourceDto,
 tokens: number, exactness: ExactnessDto,
 /** Tokens that were passed to the program. */
 passed: number, };
+
+/** Calls and polls in a span of time. */
+export type SpanTimes = {
+/** Where the span begins. */
+from: string, calls: RequestTimesDto, polls: RequestTimesDto, };
 
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {
@@ -1597,7 +2081,9 @@ children: Array<KinDto>,
 /** Its job, when there was more than one attempt; said of a single task, null in lists. */
 job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
-startedBy: string | null, };
+startedBy: string | null,
+/** In lists: its question, its error or the first line of its result. */
+says?: string, };
 
 /** Numbers of tasks; a task may be counted in several. */
 export type TaskFigures = {
@@ -1706,9 +2192,41 @@ resultBytes: number | null,
 /** Whether its tool reported an error. */
 isError: boolean,
 /** What it costs its agent's window; null until it is counted. */
-tokens: TokensDto | null, };
+tokens: TokensDto | null,
+/** Its question, its error or the first line of its result, in the server's words. */
+says?: string, };
+
+/** How far the search in messages, arguments and results reaches; it is done in memory (ruling 49). */
+export type TextReach = {
+/** What older tasks say is not searched; null when all is. */
+backTo: string | null,
+/** Whether more is being read. */
+reading: boolean,
+/** More tasks say it than are shown. */
+more: boolean, };
 
 export type Theme = "system" | "light" | "dark";
+
+/** What all agents took in today. */
+export type TodayDto = {
+/** The beginning of the first hour that is counted. */
+since: string,
+/** Tokens that came into windows. */
+tokens: number, exactness: ExactnessDto,
+/** What tasks kept out of them. */
+keptOut: number, keptOutExactness: ExactnessDto,
+/** Both together: what would have come in without tasks. */
+withoutTasks: number, withoutTasksExactness: ExactnessDto,
+/** The part of that which was kept out, in percent; null where nothing came or was kept out. */
+keptOutPercent: number | null,
+/** Costs by currency: amounts of two currencies are never added. */
+costs: Array<CostDto>,
+/** Agents that took something in and whose tokens are in no cost, by name, the first few. */
+leftOut: Array<string>,
+/** How many there are in all. */
+leftOutCount: number,
+/** The agents that were asked for and took something in. */
+agents: Array<AgentToday>, };
 
 /** What a task costs its agent's window, and keeps out of it (ruling 20). */
 export type TokensDto = {
@@ -1767,8 +2285,21 @@ byPhase: Partial<Record<Phase, number>>,
 /** By who has to act: the sections of the task list. */
 byGroup: Record<PhaseGroup, number>, };
 
+/** A door that was tried. */
+export type TriedDoorDto = {
+/** Time until it answered, or until it was given up. */
+tookMs: number,
+/** Why it did not answer as it should, as a sentence; null when it did. */
+why: string | null, };
+
 /** An answer to take back while it is held back. */
 export type UndoAnswer = { id: string, key: string, };
+
+/** Answers to take back while they are held back. */
+export type UndoMany = { questions: Array<OneQuestion>, };
+
+/** Why tokens have no cost. */
+export type UnpricedDto = "noModel" | "noPrice";
 
 /** A call of an agent that is in flight and has no row, because it could not be recorded. */
 export type UnrecordedCallDto = {
@@ -1877,6 +2408,12 @@ export interface Calls {
   "servers.tools": [OneServer, ToolList];
   "servers.remove": [RemoveServer, ServerRemoved];
   "servers.agree": [OneServer, ServerDto];
+  "servers.change": [ChangeServer, ServerDto];
+  "servers.log": [ReadServerLog, ServerLogDto];
+  "servers.times": [OneServer, ServerTimesDto];
+  "servers.running": [OneServer, ServerRunning];
+  "servers.restart": [ActOnServer, ServerActed];
+  "servers.end": [ActOnServer, ServerActed];
   "demo.address": [Nothing, AddressDto];
   "tasks.start": [StartTask, TaskDto];
   "tasks.list": [ListTasks, TaskListDto];
@@ -1885,9 +2422,11 @@ export interface Calls {
   "tasks.show": [OneTask, ShownTask];
   "tasks.history": [OneTask, HistoryDto];
   "tasks.result": [OneTask, TaskResult];
+  "tasks.answers": [OneTask, AnswerContents];
   "tasks.content": [ShowContent, ContentDto];
   "tasks.piece": [ReadPiece, PieceDto];
   "tasks.raw": [OneTask, RawListDto];
+  "tasks.recentArguments": [OneTool, RecentArgumentsList];
   "tasks.adopt": [AdoptTask, TaskDto];
   "tasks.answer": [AnswerRequest, AnswerGiven];
   "tasks.undoAnswer": [UndoAnswer, TaskDto];
@@ -1900,6 +2439,8 @@ export interface Calls {
   "tasks.goOn": [OneTask, TaskDto];
   "agents.add": [AddAgent, AgentAdded];
   "agents.list": [Nothing, AgentList];
+  "agents.newToken": [OneAgent, NewAgentToken];
+  "agents.check": [OneAgent, ConnectionCheck];
   "agents.revoke": [RevokeAgent, AgentRevoked];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
@@ -1909,10 +2450,23 @@ export interface Calls {
   "budgets.empty": [OneAgent, BudgetDto];
   "budgets.series": [ShowSeries, SeriesDto];
   "budgets.waste": [ShowWaste, WasteList];
+  "budgets.chart": [ShowChart, ChartDto];
+  "budgets.today": [ShowToday, TodayDto];
+  "budgets.prices": [Nothing, PriceList];
+  "budgets.setPrice": [SetPrice, PriceList];
+  "budgets.removePrice": [RemovePrice, PriceList];
   "budgets.choices": [Nothing, BudgetChoices];
   "sessions.list": [Nothing, SessionList];
   "sessions.revoke": [RevokeSessions, SessionList];
   "inbox": [ReadInbox, InboxDto];
+  "inbox.answer": [AnswerMany, ManyAnswered];
+  "inbox.undoAnswer": [UndoMany, ManyAnswered];
+  "inbox.lost": [OneTask, Array<InboxRow>];
+  "inbox.resolve": [ResolveLost, LostResolved];
+  "inbox.answered": [ListAnswered, AnsweredList];
+  "answers.rules": [Nothing, AnswerRuleList];
+  "answers.remember": [RememberRequest, AnswerRuleList];
+  "answers.end": [OneAnswerRule, AnswerRuleList];
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];
   "settings.change": [ChangeSettings, SettingsDto];
@@ -1924,5 +2478,6 @@ export interface Calls {
   "feed.focus": [FocusInput, Done];
   "core.ping": [Nothing, Done];
   "doctor": [Nothing, CoreFacts];
+  "doctor.run": [Nothing, DoctorReport];
   "limits.show": [Nothing, LimitList];
 }

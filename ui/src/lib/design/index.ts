@@ -1,4 +1,7 @@
-/* The design system's components. They know nothing of tasks or servers. */
+/* The design system's components. They know nothing of tasks or servers. The styles of the whole page come first,
+   in whatever file a component lands. */
+import "./tokens.css";
+import "./base.css";
 export { default as Banner } from "./feedback/Banner.svelte";
 export { default as Skeleton } from "./feedback/Skeleton.svelte";
 export { default as Button } from "./controls/Button.svelte";
@@ -25,3 +28,6 @@ export { default as CodeText } from "./text/CodeText.svelte";
 export type { IconName } from "./text/icons";
 export { singleLine, plainText } from "./text/plain-text";
 export type { Tone } from "./tones";
+export { default as SectionList } from "./layout/SectionList.svelte";
+export { default as ResizeEdge } from "./layout/ResizeEdge.svelte";
+export { Pane, PANES } from "./layout/pane.svelte";

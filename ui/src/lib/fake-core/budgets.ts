@@ -30,12 +30,40 @@ export const FAMILIES = {
   unknown: { id: "unknown", label: "unknown model", exactness: "atMost", errorPercent: 0 },
 } as const satisfies Record<string, FamilyDto>;
 
+const LABELS: Readonly<Record<string, string>> = {
+  "claude-opus-4-7": "Anthropic Claude Opus 4.7",
+  "claude-sonnet-4-5": "Anthropic Claude Sonnet 4.5",
+  "gpt-5": "OpenAI GPT-5",
+  "gpt-5.2": "OpenAI GPT-5.2",
+  "gemini-3-pro": "Google Gemini 3 Pro",
+  "llama-3.1-70b": "Meta Llama 3.1 70B",
+};
+export const labelOf = (model: string): string => LABELS[model] ?? model;
+
 export const CHOICES: BudgetChoices = {
   families: Object.values(FAMILIES),
   models: [
-    { name: "claude-opus-4-7", family: "claude47", windowTokens: 200_000, source: "maker's list of models" },
-    { name: "gpt-5.2", family: "o200k", windowTokens: 400_000, source: "maker's list of models" },
-    { name: "gemini-3-pro", family: "gemini", windowTokens: 1_048_576, source: "maker's list of models" },
+    {
+      name: "claude-opus-4-7",
+      label: "Anthropic Claude Opus 4.7",
+      family: "claude47",
+      windowTokens: 200_000,
+      source: "maker's list of models",
+    },
+    {
+      name: "gpt-5.2",
+      label: "OpenAI GPT-5.2",
+      family: "o200k",
+      windowTokens: 400_000,
+      source: "maker's list of models",
+    },
+    {
+      name: "gemini-3-pro",
+      label: "Google Gemini 3 Pro",
+      family: "gemini",
+      windowTokens: 1_048_576,
+      source: "maker's list of models",
+    },
   ],
   programs: [
     { id: "claude-code", label: "Claude Code" },
@@ -124,6 +152,7 @@ export function windowAfter(emptied: WindowDto, now: number): WindowDto {
 
 interface Design {
   readonly family: keyof typeof FAMILIES;
+  readonly model: string | null;
   readonly size: number | null;
   readonly figures: readonly number[];
   readonly kept: number;
@@ -134,6 +163,7 @@ interface Design {
 const DESIGN: readonly Design[] = [
   {
     family: "claude47",
+    model: "claude-opus-4-7",
     size: 200_000,
     figures: [17_400, 640, 14_100, 68_300, 3_000, 15_060],
     kept: 1_841_000,
@@ -143,6 +173,7 @@ const DESIGN: readonly Design[] = [
   },
   {
     family: "o200k",
+    model: "gpt-5",
     size: 200_000,
     figures: [11_402, 616, 10_204, 116_330, 3_212, 21_444],
     kept: 2_410_118,
@@ -156,6 +187,7 @@ const DESIGN: readonly Design[] = [
   },
   {
     family: "unknown",
+    model: null,
     size: 200_000,
     figures: [24_000, 620, 8_020, 28_100, 4_900, 5_360],
     kept: 640_000,
@@ -165,6 +197,7 @@ const DESIGN: readonly Design[] = [
   },
   {
     family: "llama",
+    model: "llama-3.1-70b",
     size: 128_000,
     figures: [13_800, 610, 6_400, 14_300, 2_650, 4_117],
     kept: 318_402,
@@ -174,6 +207,7 @@ const DESIGN: readonly Design[] = [
   },
   {
     family: "gemini",
+    model: "gemini-3-pro",
     size: 1_048_576,
     figures: [22_000, 640, 9_100, 51_000, 6_000, 7_500],
     kept: 212_000,
@@ -202,7 +236,8 @@ export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRo
         program: design.family === "claude47" ? CLAUDE : NO_PROGRAM,
         windowTokens: design.size,
         windowFrom: design.size === null ? null : at % 3 === 0 ? "client" : "set",
-        model: null,
+        model: design.model,
+        modelLabel: design.model === null ? null : labelOf(design.model),
         now: windowOf(`win_${agent.id.slice(4)}`, figures, family.exactness, Math.round(design.kept * part), now),
         beside: [],
         burnPerMinute: Math.round(design.burn * part),

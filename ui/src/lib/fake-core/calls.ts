@@ -7,8 +7,10 @@ import type { CoreState } from "./core-state";
 import { makeServer, TOOLS } from "./entities";
 import { makeSettings } from "./programs";
 import { NO_FIGURES } from "./query";
+import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
 import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
+import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
 
 /** Calls that no screen makes: they are the command line's. */
@@ -30,9 +32,11 @@ export function answers(state: CoreState): Answers {
     return found;
   };
   const me = state.core.person;
+  const tasks = taskCalls(state);
 
   return {
-    ...taskCalls(state),
+    ...tasks,
+    ...inboxCalls(state, tasks),
     ...budgetCalls(state),
     "servers.add": ({ name, address }) => {
       const made = {
@@ -61,7 +65,8 @@ export function answers(state: CoreState): Answers {
       state.send({ servers: [agreed] });
       return agreed;
     },
-    "agents.add": ({ name, taskTools, program }) => {
+    ...serverCalls(state, server),
+    "agents.add": ({ name, taskTools, program, save }) => {
       const agent: AgentFacts = {
         id: `agt_${name}`,
         name,
@@ -76,6 +81,9 @@ export function answers(state: CoreState): Answers {
         taskTools: taskTools ?? true,
         learnedTimeoutMs: null,
         connected: false,
+        connectedSince: null,
+        sessions: [],
+        tokenMadeAt: iso(state.now()),
       };
       state.agents.set(agent.id, agent);
       state.send({ agents: [...state.agents.values()] });
@@ -93,10 +101,50 @@ export function answers(state: CoreState): Answers {
         agent,
         token,
         url: state.core.agentsAt.url,
-        settings: makeSettings(name, token, state.core.agentsAt.url),
+        saved: save === true ? `/home/ada/.local/share/taskwarden/agents/${name}.token` : null,
+        settings: makeSettings(name, token, state.core.agentsAt.url, save === true),
       };
     },
     "agents.list": () => ({ agents: [...state.agents.values()] }),
+    "agents.newToken": ({ agent }) => {
+      const held = state.agents.get(agent);
+      if (!held) throw missing(`agent \`${agent}\``);
+      const next = {
+        ...held,
+        connected: false,
+        connectedSince: null,
+        sessions: [],
+        tokenMadeAt: iso(state.now()),
+      };
+      state.agents.set(agent, next);
+      state.send({ agents: [...state.agents.values()] });
+      const token = "twa_9k2Mw7rQyB1cXm4TzV1sKd7PfJ9bGa3EuR5oYi0WtZz";
+      const { url } = state.core.agentsAt;
+      const settings = makeSettings(held.name, token, url);
+      return { agent: next, token, url, settings, savedIn: null, endedSessions: held.sessions.length };
+    },
+    "agents.check": ({ agent }) => {
+      const held = state.agents.get(agent);
+      if (!held) throw missing(`agent \`${agent}\``);
+      const { url, why } = state.core.agentsAt;
+      const servers = [...state.servers.values()];
+      const down = servers.filter((one) => !one.agreed || one.health.kind !== "up");
+      return {
+        checkedAt: iso(state.now()),
+        url,
+        urlWhy: why,
+        http: url === null ? null : { tookMs: 4, why: null },
+        command: { tookMs: 2, why: null },
+        seenAt: held.seenAt,
+        seenThrough: held.sessions[0]?.door ?? null,
+        tokenUsed: held.seenAt !== null && held.seenAt > held.tokenMadeAt,
+        serversUp: servers.length - down.length,
+        servers: servers.length,
+        serversDown: down.map(({ name, health }) => ({ name, why: health.why })),
+        waitsMs: held.learnedTimeoutMs,
+        waitsLearned: held.learnedTimeoutMs !== null,
+      };
+    },
     "agents.revoke": ({ agent }) => {
       const held = state.agents.get(agent);
       if (!held) throw missing(`agent \`${agent}\``);
@@ -134,12 +182,14 @@ export function answers(state: CoreState): Answers {
       if (kind === "view") state.send({ views: state.viewsOf() });
       const snoozed = kind === "snooze" ? state.inbox.get(key) : undefined;
       if (snoozed) {
-        const until =
-          value !== null && typeof value === "object" && "until" in value && typeof value.until === "string"
-            ? value.until
-            : null;
-        state.inbox.set(key, { ...snoozed, snoozedUntil: until });
-        state.send({ inbox: [{ ...snoozed, snoozedUntil: until }] });
+        const kept = (value ?? {}) as { until?: string; changedAt?: string };
+        const asleep = {
+          ...snoozed,
+          snoozedUntil: kept.until ?? null,
+          snoozedUntilChange: kept.until === undefined && kept.changedAt === snoozed.changedAt,
+        };
+        state.inbox.set(key, asleep);
+        state.send({ inbox: [asleep] });
       }
       return {};
     },
@@ -174,6 +224,27 @@ export function answers(state: CoreState): Answers {
       state.refocus({ query, ids, task: open, visible });
       return {};
     },
+    "doctor.run": () => ({
+      findings: [
+        { area: "data", grade: "fine", message: `\`${state.core.home}\` is private`, cure: null },
+        {
+          area: "disk",
+          grade: "note",
+          message: "310 MiB are free",
+          cure: "Free some space before the registry needs it.",
+        },
+        { area: "core", grade: "fine", message: `process ${state.core.process} answers`, cure: null },
+        {
+          area: "server warehouse",
+          grade: "broken",
+          message: "its command `warehouse-mcp` was not found",
+          cure: "Install it. If it has moved, run `taskwarden servers remove warehouse` and add it again.",
+        },
+      ],
+      broken: 1,
+      kept: [{ process: 48_213, keeper: 48_210, command: "/usr/bin/npx" }],
+      keptMs: 600_000,
+    }),
     doctor: () => ({
       version: state.core.version,
       process: state.core.process,

@@ -1,12 +1,15 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend.ts. */
 import type {
   AgentFacts,
+  AnsweredDto,
+  AnswerRuleDto,
   BudgetDto,
   BudgetList,
   CoreDto,
   DeskItem,
   Frame,
   InboxRow,
+  PriceDto,
   RecordingDto,
   RuleDto,
   ServerDto,
@@ -35,6 +38,7 @@ export interface CoreStateOptions {
   rules?: RuleDto[];
   /** Made from the agents when left out. */
   budgets?: BudgetDto[];
+  prices?: PriceDto[];
   /** Whole tasks that stand in for made details. */
   details?: TaskDto[];
   views?: DeskItem[];
@@ -44,6 +48,9 @@ export interface CoreStateOptions {
   storage?: Partial<StorageDto>;
   sessions?: SessionDto[];
   recording?: RecordingDto;
+  /** Answered questions; what is left out is made. */
+  answered?: Partial<AnsweredDto>[];
+  answerRules?: AnswerRuleDto[];
   /** A frozen now, for stories. */
   now?: number;
   seed?: number;
@@ -63,6 +70,7 @@ export class CoreState {
   readonly agents = new Map<string, AgentFacts>();
   rules: RuleDto[];
   budgets: BudgetDto[];
+  prices: readonly PriceDto[];
   readonly details = new Map<string, TaskDto>();
   readonly userData = new Map<string, DeskItem>();
   readonly core: CoreDto;
@@ -70,6 +78,8 @@ export class CoreState {
   storage: StorageDto;
   sessions: SessionDto[];
   recording: RecordingDto;
+  readonly answered: readonly Partial<AnsweredDto>[];
+  readonly answerRules: readonly AnswerRuleDto[];
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
   onframe: (frame: Frame) => void = () => undefined;
@@ -85,6 +95,8 @@ export class CoreState {
     const now = this.now();
     this.storage = makeStorage(now, options.storage);
     this.sessions = options.sessions ?? SESSIONS(now);
+    this.answered = options.answered ?? [];
+    this.answerRules = options.answerRules ?? [];
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;
     const rows = Array.isArray(options.tasks)
@@ -109,6 +121,7 @@ export class CoreState {
     for (const server of this.servers.values()) this.#figure({ server: server.name, agent: null });
     for (const agent of this.agents.values()) this.#figure({ server: "", agent: agent.name });
     this.rules = options.rules ?? [];
+    this.prices = options.prices ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
     for (const task of options.details ?? []) this.details.set(task.id, task);
     for (const item of [...(options.views ?? []), ...(options.userData ?? [])])

@@ -115,6 +115,19 @@ export function makeAgents(count: number, now: number): AgentFacts[] {
     taskTools: at % 2 === 0,
     learnedTimeoutMs: at % 6 === 0 ? 40_000 : null,
     connected: at % 4 !== 3 && at % 7 !== 6,
+    connectedSince: at % 4 !== 3 && at % 7 !== 6 ? iso(now - 3_600_000 * (1 + (at % 5))) : null,
+    sessions:
+      at % 4 !== 3 && at % 7 !== 6
+        ? [
+            {
+              door: at % 3 === 1 ? ("http" as const) : ("command" as const),
+              program: at % 3 === 1 ? null : "claude-code 2.1.7",
+              since: iso(now - 3_600_000 * (1 + (at % 5))),
+              lastAt: iso(now - 60_000 * (at + 1)),
+            },
+          ]
+        : [],
+    tokenMadeAt: iso(now - 86_400_000 * 3),
   }));
 }
 

@@ -3,12 +3,14 @@ import type { ReadySettings, SettingsText } from "$lib/bindings";
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-export function makeSettings(name: string, token: string, url: string | null): ReadySettings {
+export function makeSettings(name: string, token: string, url: string | null, saved = false): ReadySettings {
   const Authorization = `Bearer ${token}`;
   const args = ["connect", "--agent", name];
   const http =
     url === null ? null : json({ mcpServers: { taskwarden: { type: "http", url, headers: { Authorization } } } });
-  const stdio = json({ mcpServers: { taskwarden: { command: "taskwarden", args, env: { TASKWARDEN_TOKEN: token } } } });
+  const env = saved ? {} : { env: { TASKWARDEN_TOKEN: token } };
+  const stdio = json({ mcpServers: { taskwarden: { command: "taskwarden", args, ...env } } });
+  const command = `/usr/bin/taskwarden ${args.join(" ")}`;
   const text = (transport: SettingsText["transport"], file: string | null, whole: string | null): SettingsText[] =>
     whole === null ? [] : [{ transport, place: "file", file, text: whole }];
   const line = (transport: SettingsText["transport"], whole: string): SettingsText => ({
@@ -38,6 +40,7 @@ export function makeSettings(name: string, token: string, url: string | null): R
             ? []
             : [line("http", `${add} ${url} --scope user --header "Authorization: Bearer $TASKWARDEN_TOKEN"`)]),
           ...text("http", "~/.claude.json", http),
+          ...(saved ? [line("stdio", `claude mcp add --scope user taskwarden -- ${command}`)] : []),
           ...text("stdio", "~/.claude.json", stdio),
         ],
       },
@@ -46,13 +49,23 @@ export function makeSettings(name: string, token: string, url: string | null): R
         label: "Codex",
         check: "codex mcp list",
         notes: ["`codex mcp list` shows the settings; `/mcp` in Codex shows whether it is connected."],
-        texts: text(
-          "http",
-          "~/.codex/config.toml",
-          url === null
-            ? null
-            : `[mcp_servers.taskwarden]\nurl = "${url}"\nhttp_headers = { Authorization = "${Authorization}" }`,
-        ),
+        texts: [
+          ...text(
+            "http",
+            "~/.codex/config.toml",
+            url === null
+              ? null
+              : `[mcp_servers.taskwarden]\nurl = "${url}"\nhttp_headers = { Authorization = "${Authorization}" }`,
+          ),
+          ...(saved ? [line("stdio", `codex mcp add taskwarden -- ${command}`)] : []),
+        ],
+      },
+      {
+        program: "cursor",
+        label: "Cursor",
+        check: null,
+        notes: ["`.cursor/mcp.json` in a project holds for that project alone."],
+        texts: text("stdio", "~/.cursor/mcp.json", stdio),
       },
       {
         program: "gemini-cli",
@@ -71,7 +84,11 @@ export function makeSettings(name: string, token: string, url: string | null): R
           "~/.config/opencode/opencode.json",
           json({
             mcp: {
-              taskwarden: { type: "local", command: ["taskwarden", ...args], environment: { TASKWARDEN_TOKEN: token } },
+              taskwarden: {
+                type: "local",
+                command: ["taskwarden", ...args],
+                ...(saved ? {} : { environment: { TASKWARDEN_TOKEN: token } }),
+              },
             },
           }),
         ),

@@ -19,7 +19,7 @@ export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
   const { phases, servers, agents, tools, flags, changedWithinMs, olderThanMs } = query;
   if (phases.length > 0 && !phases.includes(row.phase)) return false;
   if (servers.length > 0 && !servers.includes(row.server)) return false;
-  if (agents.length > 0 && !agents.includes(row.agent ?? "")) return false;
+  if (agents.length > 0 && !agents.includes(row.agent ?? "") && !agents.includes(row.agentId ?? "")) return false;
   if (tools.length > 0 && !tools.includes(row.tool ?? "")) return false;
   if (flags.includes("orphaned") && row.orphanedAt === null) return false;
   if (flags.includes("held") && !isHeld(row)) return false;
@@ -28,7 +28,9 @@ export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
   if (olderThanMs !== null && now - Date.parse(row.createdAt) < olderThanMs) return false;
   if (query.text === null) return true;
   const text = query.text.toLowerCase();
-  return [row.id, row.tool, row.server, row.agent].some((name) => name?.toLowerCase().includes(text));
+  return [row.id, row.tool, row.server, row.agent, row.says, row.statusMessage].some((name) =>
+    name?.toLowerCase().includes(text),
+  );
 }
 
 export function groupOf(row: TaskRow, by: ListQuery["groupBy"]): string {
@@ -44,6 +46,12 @@ export function groupOf(row: TaskRow, by: ListQuery["groupBy"]): string {
   }
 }
 
+const COLUMN_OF: Readonly<Partial<Record<ListQuery["sort"], (row: TaskRow) => string | undefined>>> = {
+  phase: (row) => `${NEED_ORDER.indexOf(row.group)} ${row.phase}`,
+  task: (row) => row.tool ?? undefined,
+  server: (row) => row.server,
+  agent: (row) => row.agent ?? undefined,
+};
 const NEED_ORDER = ["needsYou", "moving", "noNews", "finished"];
 
 export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): ListView {
@@ -63,13 +71,27 @@ export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): Li
       ? NEED_ORDER.indexOf(one.group) - NEED_ORDER.indexOf(other.group)
       : one.group.localeCompare(other.group),
   );
-  return { total, all, groups };
+  return {
+    total,
+    all,
+    groups,
+    ...(query.text === null ? {} : { text: { backTo: null, reading: false, more: false } }),
+  };
 }
 
 export function page(rows: Iterable<TaskRow>, query: ListQuery, group: string | null, now: number): TaskRow[] {
   const found = [...rows].filter(
     (row) => fits(row, query, now) && (group === null || groupOf(row, query.groupBy) === group),
   );
+  const column = COLUMN_OF[query.sort];
+  if (column !== undefined) {
+    const turn = query.reversed ? -1 : 1;
+    return found.sort((one, other) => {
+      const [mine, theirs] = [column(one)?.toLowerCase(), column(other)?.toLowerCase()];
+      if (mine !== theirs) return mine === undefined ? 1 : theirs === undefined ? -1 : mine < theirs ? -turn : turn;
+      return one.createdAt < other.createdAt ? 1 : -1;
+    });
+  }
   const key = (row: TaskRow) => (query.sort === "changed" ? row.changedAt : row.createdAt);
   const way = query.sort === "oldest" ? 1 : -1;
   return found.sort((one, other) =>

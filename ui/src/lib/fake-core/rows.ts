@@ -126,8 +126,25 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
     stopState: phase === "cancelling" ? "acknowledged" : phase === "cancelled" ? "stopped" : null,
     resultBytes: phase === "done" || phase === "doneWithError" ? Math.floor(roll() * 90_000) : null,
     isError: phase === "doneWithError" || phase === "failed",
+    ...saysOf(phase, at),
   } satisfies Omit<TaskRow, "tokens">;
   return { ...row, tokens: makeTokens(row, at) };
+}
+
+/** Its question, its error or the first line of its result. */
+const SAYS: Readonly<Partial<Record<Phase, readonly string[]>>> = {
+  waiting: [
+    "How should v4.12.0 roll out?",
+    "Delete release/4.11 on storefront?",
+    "Allow export at id.ledgerly.example",
+  ],
+  done: ["26 views refreshed, none failed", "Pushed storefront:8841", "20 repositories, 4 labels added"],
+  doneWithError: ["14 of 2,310 files could not be read"],
+  failed: ["Database did not start: port 5432 in use"],
+};
+function saysOf(phase: Phase, at: number): Pick<TaskRow, "says"> {
+  const lines = SAYS[phase];
+  return lines === undefined ? {} : { says: pick(lines, (at % 7) / 7) };
 }
 
 const owner = (agent: string | null) => ({ agent, agentId: agent === null ? null : `agt_${agent}` });

@@ -149,6 +149,19 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
         ),
       };
     },
+    "tasks.answers": ({ id }) => ({
+      answers: task(id)
+        .requests.filter((one) => one.kind === "form" && one.answer?.action === "accept")
+        .map((one) => ({
+          key: one.key,
+          fields: [
+            { name: "batch", title: "Batch size", value: "5,000 rows" },
+            { name: "retries", title: "Also for retries", value: "yes" },
+            { name: "password", title: "Password", value: null },
+          ],
+          erased: false,
+        })),
+    }),
     "tasks.content": ({ id, of }) => ({
       bytes: task(id).result?.bytes ?? 640,
       isError: task(id).result?.isError ?? false,
@@ -334,6 +347,7 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       state.change(id, { lastSeenAt: iso(state.now()) });
       return task(id);
     },
+    "tasks.recentArguments": () => ({ recent: [] }),
     "tasks.adopt": ({ server: name }) => {
       const row: TaskRow = { ...makeRow(state.rows.size, "running", state.now()), server: name, agent: null };
       state.rows.set(row.id, row);

@@ -142,5 +142,6 @@ export function inboxOrder(one: InboxRow, other: InboxRow): number {
 
 /** What waits now: not asleep, and not already answered by somebody. */
 export function needsAttention(row: InboxRow, now: number): boolean {
-  return row.answeredBy === null && (row.snoozedUntil === null || Date.parse(row.snoozedUntil) <= now);
+  const isAsleep = row.snoozedUntilChange === true || (row.snoozedUntil !== null && Date.parse(row.snoozedUntil) > now);
+  return row.answeredBy === null && !isAsleep;
 }

@@ -4,6 +4,7 @@ import { validate, type Problem } from "./validation";
 import { newDraft, cleared, EMPTY, fromJson, sameDraft, set, toggled, type, withoutSecrets, type Draft } from "./draft";
 import { own, pretty, put, readJson, type Json, type JsonObject } from "./json";
 import { formText } from "$lib/text/form";
+import { titleOf } from "./field-text";
 import { readSchema, type Control, type Field, type Model, type ReadOptions } from "./schema";
 
 export class FormState {
@@ -55,6 +56,33 @@ export class FormState {
   /** How many are shown now. */
   get shownProblems(): number {
     return this.problems.filter((one) => this.tried || one.field === null || this.#touched.has(one.field)).length;
+  }
+
+  /** What stands in it, by the titles of its fields: for a last look before it is sent. */
+  get shown(): readonly { readonly title: string; readonly value: string | null }[] {
+    return this.model.fields.flatMap((field) => {
+      const value = this.value(field.name);
+      if (value === undefined) return [];
+      const words = value === true ? formText.yes : value === false ? formText.no : value;
+      return [
+        {
+          title: titleOf(field),
+          value: field.secret ? null : typeof words === "string" ? words : JSON.stringify(words),
+        },
+      ];
+    });
+  }
+
+  /** Fields that have a value. */
+  get filled(): number {
+    return this.model.fields.filter((field) => this.value(field.name) !== undefined).length;
+  }
+
+  /** The field of a form that asks only yes or no; null when it asks more, or is edited as JSON. */
+  get yesNo(): Field | null {
+    const [only, more] = this.model.fields;
+    const asksOnce = only !== undefined && more === undefined && only.control.kind === "boolean";
+    return asksOnce && !this.model.open && this.view === "form" ? only : null;
   }
 
   value(name: string): Json | undefined {
@@ -115,6 +143,12 @@ export class FormState {
   restore(draft: Draft): void {
     this.draft = draft;
     this.text = null;
+  }
+
+  /** Takes up the arguments of an earlier call; fields that look like secrets stay empty. */
+  fill(draft: Draft): void {
+    this.restore(withoutSecrets(draft, this.model));
+    this.#refused = null;
   }
 
   reset(): void {

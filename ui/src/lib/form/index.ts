@@ -2,4 +2,4 @@
 export { default as SchemaForm } from "./SchemaForm.svelte";
 export { FormState } from "./form-state.svelte";
 export { readDraft, type Draft } from "./draft";
-export type { Json, JsonObject } from "./json";
+export { isObject, readJson, type Json, type JsonObject } from "./json";

@@ -143,3 +143,15 @@ it("what is no schema is a form without fields, not a crash", () => {
     }).fields.map((one) => one.name),
   ).toEqual(["__proto__", "constructor"]);
 });
+
+it("an argument stands on one line unless the schema says otherwise", () => {
+  const long = (rule: object) => {
+    const [field] = readSchema({ properties: { a: { type: "string", ...rule } } }, { kind: "arguments" }).fields;
+    return field?.control.kind === "text" && field.control.long;
+  };
+  expect(long({ maxLength: 4_096 }), "a path").toBe(false);
+  expect(long({ format: "uri" })).toBe(false);
+  expect(long({ format: "multiline" })).toBe(true);
+  expect(long({ contentMediaType: "text/markdown" })).toBe(true);
+  expect(long({ default: "one\ntwo" })).toBe(true);
+});

@@ -58,6 +58,8 @@ export interface Model {
 
 /** Longer text gets several lines (judgement: more than a line of the form holds). */
 const LONG_FROM = 160;
+/** Formats that schemas use for text of several lines. */
+const LINES = new Set(["textarea", "multiline", "markdown"]);
 
 export interface ReadOptions {
   /** Names of fields that look like secrets, as the core found them. */
@@ -74,7 +76,7 @@ export function readSchema(schema: unknown, options: ReadOptions): Model {
   const secrets = new Set(options.secretFields ?? []);
   return {
     fields: named.map(([name, rule]) =>
-      readField(name, isObject(rule) ? rule : {}, required.has(name), secrets.has(name)),
+      readField(name, isObject(rule) ? rule : {}, required.has(name), secrets.has(name), options.kind),
     ),
     open: options.kind === "arguments" ? own(root, "additionalProperties") !== false : !isObject(properties),
     shapeless: named.length === 0,
@@ -83,7 +85,7 @@ export function readSchema(schema: unknown, options: ReadOptions): Model {
 
 type Rule = Readonly<Record<string, unknown>>;
 
-function readField(name: string, rule: Rule, required: boolean, named: boolean): Field {
+function readField(name: string, rule: Rule, required: boolean, named: boolean, kind: ReadOptions["kind"]): Field {
   const secret = named || text(rule, "format") === "password" || own(rule, "writeOnly") === true;
   const initial = own(rule, "default");
   const constant = own(rule, "const");
@@ -104,7 +106,7 @@ function readField(name: string, rule: Rule, required: boolean, named: boolean):
         : constant !== undefined && required
           ? asJson(constant)
           : undefined,
-    control: readControl(inner(rule), secret),
+    control: readControl(inner(rule), secret, kind),
   };
 }
 
@@ -123,7 +125,7 @@ function inner(rule: Rule): Rule {
   return rule;
 }
 
-function readControl(rule: Rule, secret: boolean): Control {
+function readControl(rule: Rule, secret: boolean, kind: ReadOptions["kind"]): Control {
   const options = readOptions(rule);
   if (options !== null) return { kind: "one", options };
   const words = types(rule).filter((word) => word !== "null");
@@ -139,7 +141,7 @@ function readControl(rule: Rule, secret: boolean): Control {
         format,
         min: amount(rule, "minLength"),
         max,
-        long: !secret && format === null && ((max ?? 0) >= LONG_FROM || isLines(own(rule, "default"))),
+        long: !secret && hasLines(rule, kind, max),
       };
     }
     case "number":
@@ -207,6 +209,15 @@ function types(rule: Rule): readonly string[] {
   const given = own(rule, "type");
   if (typeof given === "string") return [given];
   return strings(given);
+}
+
+/** Arguments stand on one line unless the schema says otherwise: a path may be 4,096 characters long and has no lines. In
+    an answer, room for many characters is room for a text. */
+function hasLines(rule: Rule, kind: ReadOptions["kind"], max: number | null): boolean {
+  const format = text(rule, "format");
+  if (format !== null) return LINES.has(format);
+  if (text(rule, "contentMediaType")?.startsWith("text/") === true || isLines(own(rule, "default"))) return true;
+  return kind === "question" && (max ?? 0) >= LONG_FROM;
 }
 
 function isPlain(value: unknown): boolean {

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { ago, clockFace, duration, elapsed, left, until } from "./time";
+import { afterEach, describe, expect, it } from "vitest";
+import { ago, clockFace, day, duration, elapsed, hourMinute, hourMinuteSecond, left, until } from "./time";
+import { timeStyle } from "./time-style.svelte";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const before = (ms: number) => NOW - ms;
@@ -58,4 +59,31 @@ describe("the time of a task", () => {
       elapsed({ ...task, pausedSince: null, endedAt: new Date(before(10 * M)).toISOString() }, NOW),
       "20 less 5 minutes",
     ).toBe(15 * M));
+});
+
+describe("times as a person wants them", () => {
+  afterEach(() => timeStyle.set({ hours: "24", past: "ago" }));
+  const local = (hours: number, minutes: number) => new Date(2026, 10, 21, hours, minutes, 2).getTime();
+
+  it("are_written_by_twelve_hours_everywhere", () => {
+    timeStyle.set({ hours: "12" });
+    expect([0, 9, 12, 23].map((hour) => hourMinute(local(hour, 5)))).toEqual([
+      "12:05\u00a0am",
+      "9:05\u00a0am",
+      "12:05\u00a0pm",
+      "11:05\u00a0pm",
+    ]);
+    expect(hourMinuteSecond(local(14, 31))).toBe("2:31:02\u00a0pm");
+    expect(day(local(14, 31), local(15, 0))).toBe("21 Nov, 2:31\u00a0pm");
+  });
+
+  it("are_times_of_day_in_place_of_ages", () => {
+    timeStyle.set({ past: "clock" });
+    const now = local(14, 31);
+    expect(ago(local(14, 27), now), "minutes").toBe("14:27");
+    expect(ago(now - 8 * S, now), "seconds are named where they matter").toBe("14:30:54");
+    expect(until(local(14, 35), now)).toBe("14:35");
+    expect(ago(local(0, 1) - 2 * H, local(1, 0)), "another day has its date").toBe("20 Nov, 22:01");
+    expect(ago(now, now), "now is now").toBe("now");
+  });
 });

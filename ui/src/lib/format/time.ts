@@ -1,5 +1,8 @@
 /* The one formatter of times (style 91): relative up to a day, then the date; durations as 4 min 20 s;
-   exact for hover and focus. Pure: now is a value. Input is ISO 8601 or milliseconds since the epoch. */
+   exact for hover and focus. Now is a value; how a person wants times written is `time-style`. Input is ISO 8601 or
+   milliseconds since the epoch. */
+import { timeStyle } from "./time-style.svelte";
+
 export type Moment = string | number;
 
 const SECOND = 1_000;
@@ -11,13 +14,13 @@ export function ms(moment: Moment): number {
   return typeof moment === "number" ? moment : Date.parse(moment);
 }
 
-/** "now", "8 s ago", "4 min ago", "3 h ago", then "12 Mar, 14:02". */
+/** "now", "8 s ago", "4 min ago", "3 h ago", then "12 Mar, 14:02"; "14:02" where times of day are wanted. */
 export function ago(moment: Moment, now: number): string {
   const past = now - ms(moment);
   if (Number.isNaN(past)) return "";
   if (past < SECOND) return "now";
   if (past >= DAY) return day(moment, now);
-  return `${coarse(past)} ago`;
+  return timeStyle.past === "clock" ? onClock(moment, past, now) : `${coarse(past)} ago`;
 }
 
 /** "in 22 s", "in 4 min", then the date; "now" when it has come. */
@@ -26,7 +29,13 @@ export function until(moment: Moment, now: number): string {
   if (Number.isNaN(left)) return "";
   if (left < SECOND) return "now";
   if (left >= DAY) return day(moment, now);
-  return `in ${coarse(left)}`;
+  return timeStyle.past === "clock" ? onClock(moment, left, now) : `in ${coarse(left)}`;
+}
+
+/** The time of day, with seconds where they matter and the date where it is another one. */
+function onClock(moment: Moment, distance: number, now: number): string {
+  if (new Date(ms(moment)).getDate() !== new Date(now).getDate()) return day(moment, now);
+  return distance < MINUTE ? hourMinuteSecond(moment) : hourMinute(moment);
 }
 
 /** One unit: "8 s", "4 min", "3 h", "2 d". */
@@ -63,16 +72,23 @@ export function clockFace(length: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** Time of day: 14:02. */
+/** Time of day: 14:02, or 2:02 pm. */
 export function hourMinute(moment: Moment): string {
   const at = new Date(ms(moment));
-  return Number.isNaN(at.getTime()) ? "" : `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return Number.isNaN(at.getTime()) ? "" : timeOfDay(at, "");
 }
 
-/** Time of day with seconds: 14:31:02. */
+/** Time of day with seconds: 14:31:02, or 2:31:02 pm. */
 export function hourMinuteSecond(moment: Moment): string {
   const at = new Date(ms(moment));
-  return Number.isNaN(at.getTime()) ? "" : `${hourMinute(moment)}:${two(at.getSeconds())}`;
+  return Number.isNaN(at.getTime()) ? "" : timeOfDay(at, `:${two(at.getSeconds())}`);
+}
+
+function timeOfDay(at: Date, seconds: string): string {
+  const [hours, minutes] = [at.getHours(), two(at.getMinutes())];
+  if (timeStyle.hours === "24") return `${two(hours)}:${minutes}${seconds}`;
+  // A space that does not break: noon never stands alone at the start of a line.
+  return `${hours % 12 === 0 ? 12 : hours % 12}:${minutes}${seconds}\u00a0${hours < 12 ? "am" : "pm"}`;
 }
 
 /** For hover, focus and exports: 2026-11-21 14:31:02 (local). */

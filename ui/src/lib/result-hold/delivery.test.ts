@@ -13,7 +13,7 @@ const held = {
   free: null,
 };
 
-it("a held result is delivered in slices unless a person says otherwise", () => {
+it("a held result is delivered in parts unless a person says otherwise", () => {
   expect(decisionOf(firstDelivery(held))).toEqual({ form: "slices" });
   expect(decisionOf({ form: "whole", trim: "what?" }), "what is not chosen is not read").toEqual({ form: "whole" });
 });

@@ -1,9 +1,12 @@
 /* What is announced without being asked: new items that need a person, once and together, and the core lost and back.
    The first snapshot is no news: what waits already is listed, not told one by one. */
+import { untrack } from "svelte";
 import type { Announcer } from "$lib/actions";
 import type { InboxRow } from "$lib/bindings";
 import type { Feed } from "$lib/feed/feed.svelte";
+import { clock } from "$lib/clock.svelte";
 import { APP } from "$lib/text/app";
+import { mayTell, noticeOf, WebNotices } from "./web-notices";
 
 /** Ids that were not there before. Null before: nothing is new. */
 export function newItems(before: ReadonlySet<string> | null, now: ReadonlyMap<string, InboxRow>): string[] {
@@ -30,5 +33,33 @@ export function announceChanges(feed: Feed, announcer: Announcer): void {
       announcer.say(APP.backSaid);
     }
     wasLost = feed.connection === "lost" || (wasLost && feed.connection !== "live");
+  });
+}
+
+/** Notifies in the browser of what came while nobody looks at the page. Call it as `announceChanges`. */
+export function tellInBrowser(feed: Feed, open: (hash: string) => void): void {
+  const notices = new WebNotices();
+  let known: ReadonlySet<string> | null = null;
+
+  $effect(() => {
+    if (feed.inbox === null) return;
+    const fresh = new Set(newItems(known, feed.inbox));
+    known = new Set(feed.inbox.keys());
+    const isSeen = document.visibilityState === "visible" && document.hasFocus();
+    const { core, settings } = feed;
+    if (fresh.size === 0 || isSeen || settings === null || !notices.isOn) return;
+    if (
+      !mayTell(
+        core,
+        settings,
+        untrack(() => clock.now),
+      )
+    )
+      return;
+    const notice = noticeOf(
+      [...feed.inbox.values()].filter((row) => fresh.has(row.id)),
+      settings,
+    );
+    if (notice) notices.show(notice, open);
   });
 }

@@ -1,5 +1,5 @@
 /* The filter as one line of text and back:
-   `phase:running,moving server:ci agent:"my agent" tool:deploy is:orphaned age>10m changed<24h changed:today group:server sort:changed words`.
+   `phase:working,moving server:ci agent:"my agent" tool:deploy is:agent-gone older:10m changed<24h changed:today group:server sort:-task words`.
    What is written is canonical: two filters are the same when their texts are. It never throws; what cannot be read is told. */
 import type { Flag, Phase, PhaseGroup } from "$lib/bindings";
 import { ALL_PHASES, GROUPS } from "$lib/task/phase";
@@ -7,6 +7,7 @@ import { TASKS } from "$lib/text/tasks";
 import { NO_FILTER, type Filter } from "./filter";
 import { GROUP_PHASES, OPEN_PHASES } from "./phases";
 import { readSpan, writeSpan } from "./time-span";
+import { FLAGS, flagWord, GROUPINGS, groupWord, phaseWord, readFlag, readGroup, readPhase, SORTS } from "./words";
 
 const { problem } = TASKS.filter;
 
@@ -20,7 +21,6 @@ export interface ParsedFilter {
 const LONGEST = 2_000;
 /** Values of one kind at most. */
 const MOST = 50;
-const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou"];
 const LISTS = { server: "servers", agent: "agents", tool: "tools" } as const;
 
 export function parseFilter(text: string): ParsedFilter {
@@ -41,12 +41,17 @@ export function formatFilter(filter: Filter): string {
   if (filter.servers.length > 0) parts.push(`server:${[...filter.servers].sort().map(quoted).join(",")}`);
   if (filter.agents.length > 0) parts.push(`agent:${[...filter.agents].sort().map(quoted).join(",")}`);
   if (filter.tools.length > 0) parts.push(`tool:${[...filter.tools].sort().map(quoted).join(",")}`);
-  if (filter.flags.length > 0) parts.push(`is:${FLAGS.filter((flag) => filter.flags.includes(flag)).join(",")}`);
-  if (filter.olderThanMs !== null) parts.push(`age>${writeSpan(filter.olderThanMs)}`);
+  if (filter.flags.length > 0)
+    parts.push(
+      `is:${FLAGS.filter((flag) => filter.flags.includes(flag))
+        .map(flagWord)
+        .join(",")}`,
+    );
+  if (filter.olderThanMs !== null) parts.push(`older:${writeSpan(filter.olderThanMs)}`);
   if (filter.changed !== null)
     parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
   if (filter.groupBy !== NO_FILTER.groupBy) parts.push(`group:${filter.groupBy}`);
-  if (filter.sort !== NO_FILTER.sort) parts.push(`sort:${filter.sort}`);
+  if (filter.sort !== NO_FILTER.sort) parts.push(`sort:${filter.reversed ? "-" : ""}${filter.sort}`);
   if (filter.text !== "") parts.push(isPlain(filter.text) ? filter.text : `"${filter.text.replace(/"/g, "")}"`);
   return parts.join(" ");
 }
@@ -69,6 +74,7 @@ function term(filter: Filter, token: string, problems: string[]): Filter | null 
     if (values.length === 0) problems.push(problem.noName(key));
     return { ...filter, [list]: unique([...filter[list], ...values]).slice(0, MOST) };
   }
+  if (key === "older") return spanTerm(filter, { key: "age", sign: ">", value: pair[2] ?? "" }, problems);
   if (key === "is") return flagTerm(filter, values, problems);
   if (key === "phase") return phaseTerm(filter, values, problems);
   if (key === "changed") {
@@ -95,12 +101,11 @@ function phaseTerm(filter: Filter, values: readonly string[], problems: string[]
   const phases: Phase[] = [...filter.phases];
   for (const value of values) {
     const named = value.toLowerCase();
-    const group = GROUPS.find((one) => one.toLowerCase() === named);
-    const phase = ALL_PHASES.find((one) => one.toLowerCase() === named);
+    const [group, phase] = [readGroup(value), readPhase(value)];
     if (group) phases.push(...GROUP_PHASES[group]);
     else if (named === "open") phases.push(...OPEN_PHASES);
     else if (phase) phases.push(phase);
-    else problems.push(problem.phase(value, ALL_PHASES));
+    else problems.push(problem.phase(value, ALL_PHASES.map(phaseWord)));
   }
   if (values.length === 0) problems.push(problem.noPhase);
   return { ...filter, phases };
@@ -109,9 +114,9 @@ function phaseTerm(filter: Filter, values: readonly string[], problems: string[]
 function flagTerm(filter: Filter, values: readonly string[], problems: string[]): Filter {
   const flags: Flag[] = [...filter.flags];
   for (const value of values) {
-    const flag = FLAGS.find((one) => one.toLowerCase() === value.toLowerCase());
+    const flag = readFlag(value);
     if (flag) flags.push(flag);
-    else problems.push(problem.flag(value, FLAGS));
+    else problems.push(problem.flag(value, FLAGS.map(flagWord)));
   }
   if (values.length === 0) problems.push(problem.noFlag);
   return { ...filter, flags: FLAGS.filter((flag) => flags.includes(flag)) };
@@ -119,12 +124,13 @@ function flagTerm(filter: Filter, values: readonly string[], problems: string[])
 
 function orderTerm(filter: Filter, key: "group" | "sort", value: string, problems: string[]): Filter {
   if (key === "group") {
-    const by = (["need", "server", "agent", "none"] as const).find((one) => one === value);
+    const by = GROUPINGS.find((one) => one === value);
     if (by) return { ...filter, groupBy: by };
     problems.push(problem.group);
   } else {
-    const by = (["newest", "oldest", "changed"] as const).find((one) => one === value);
-    if (by) return { ...filter, sort: by };
+    const by = SORTS.find((one) => one === value.replace(/^-/, ""));
+    const isByColumn = by !== undefined && !["newest", "oldest", "changed"].includes(by);
+    if (by && (isByColumn || !value.startsWith("-"))) return { ...filter, sort: by, reversed: value.startsWith("-") };
     problems.push(problem.sort);
   }
   return filter;
@@ -136,10 +142,10 @@ function phaseWords(phases: readonly Phase[]): string[] {
   const words: string[] = [];
   for (const group of GROUPS) {
     if (!isWhole(group, left)) continue;
-    words.push(group);
+    words.push(groupWord(group));
     for (const phase of GROUP_PHASES[group]) left.delete(phase);
   }
-  return [...words, ...orderedPhases([...left])];
+  return [...words, ...orderedPhases([...left]).map(phaseWord)];
 }
 
 function isWhole(group: PhaseGroup, phases: ReadonlySet<Phase>): boolean {
@@ -151,7 +157,7 @@ export function orderedPhases(phases: readonly Phase[]): Phase[] {
 }
 
 /** Splits at spaces outside of quotes. */
-function tokens(text: string): string[] {
+export function tokens(text: string): string[] {
   return text.match(/(?:"[^"]*"?|[^\s"])+/g) ?? [];
 }
 
@@ -161,8 +167,8 @@ function listed(value: string): string[] {
   return parts.map(unquoted).filter((part) => part !== "");
 }
 
-const unquoted = (text: string) => text.replace(/"/g, "").trim();
-const quoted = (text: string) => (/[\s,]/.test(text) ? `"${text.replace(/"/g, "")}"` : text.replace(/"/g, ""));
+export const unquoted = (text: string) => text.replace(/"/g, "").trim();
+export const quoted = (text: string) => (/[\s,]/.test(text) ? `"${text.replace(/"/g, "")}"` : text.replace(/"/g, ""));
 const unique = <T>(list: readonly T[]) => [...new Set(list)];
 
 /** Whether the words come back as words. */

@@ -15,6 +15,8 @@ export interface Filter {
   readonly olderThanMs: number | null;
   readonly groupBy: ListQuery["groupBy"];
   readonly sort: ListQuery["sort"];
+  /** By a column, the last value first. */
+  readonly reversed: boolean;
 }
 
 export const NO_FILTER: Filter = {
@@ -28,6 +30,7 @@ export const NO_FILTER: Filter = {
   olderThanMs: null,
   groupBy: "need",
   sort: "newest",
+  reversed: false,
 };
 
 /** A condition of the filter; order and grouping are none. */
@@ -58,7 +61,7 @@ export function withoutCondition(filter: Filter, key: ConditionKey): Filter {
 
 /** Only the conditions taken away; how it is grouped and sorted stays. */
 export function withoutConditions(filter: Filter): Filter {
-  return { ...NO_FILTER, groupBy: filter.groupBy, sort: filter.sort };
+  return { ...NO_FILTER, groupBy: filter.groupBy, sort: filter.sort, reversed: filter.reversed };
 }
 
 /** What is asked of the core now. */
@@ -75,6 +78,7 @@ export function toListQuery(filter: Filter, now: number): ListQuery {
     olderThanMs: filter.olderThanMs,
     groupBy: filter.groupBy,
     sort: filter.sort,
+    ...(filter.reversed ? { reversed: true } : {}),
   };
 }
 

@@ -15,4 +15,5 @@ export {
 export { GROUP_PHASES, OPEN_PHASES } from "./phases";
 export { readSpan, writeSpan } from "./time-span";
 export { orderedPhases, parseFilter, formatFilter, type ParsedFilter } from "./filter-text";
+export { completes, offers, takeTyped, withOffer, type Known } from "./typing";
 export { countOf, ALL_VIEW, nameProblem, ownViews, currentView, SYSTEM_VIEWS, type View } from "./views";

@@ -14,6 +14,9 @@ import {
   currentView,
   SYSTEM_VIEWS,
   toListQuery,
+  offers,
+  takeTyped,
+  withOffer,
   withoutCondition,
   formatFilter,
   writeSearch,
@@ -37,7 +40,26 @@ describe("the text of a filter", () => {
       olderThanMs: 600_000,
       groupBy: "server",
       sort: "changed",
+      reversed: false,
     });
+  });
+
+  test("the_words_of_the_screen_are_the_words_of_the_query", () => {
+    const { filter, problems } = parseFilter("phase:working,waiting-for-you is:agent-gone older:1h sort:-task");
+    expect(problems).toEqual([]);
+    expect(filter).toMatchObject({
+      phases: ["waiting", "running"],
+      flags: ["orphaned"],
+      olderThanMs: 3_600_000,
+      sort: "task",
+      reversed: true,
+    });
+    expect(formatFilter(filter)).toBe("phase:waiting-for-you,working is:agent-gone older:1h sort:-task");
+    expect(parseFilter("phase:no-news").filter.phases, "the group of that name").toEqual([
+      "unwatched",
+      "silent",
+      "expired",
+    ]);
   });
 
   test("what_is_written_is_read_back_the_same", () => {
@@ -78,6 +100,44 @@ describe("the text of a filter", () => {
 
   test("an_endless_line_is_cut", () => {
     expect(parseFilter("x".repeat(1_000_000)).filter.text.length).toBeLessThanOrEqual(2_000);
+  });
+});
+
+describe("typing", () => {
+  const known = { servers: ["docs", "github"], agents: ["claude-code", "my agent"], tools: ["index_folder"] };
+
+  test("a_condition_counts_when_it_is_finished_and_words_at_once", () => {
+    const half = takeTyped(NO_FILTER, "index server:do", false);
+    expect(half, "not before a blank follows").toMatchObject({
+      text: "index server:do",
+      filter: { text: "index", servers: [] },
+    });
+    const whole = takeTyped(NO_FILTER, "index server:docs ", false);
+    expect(whole).toMatchObject({ text: "index", filter: { text: "index", servers: ["docs"] } });
+    expect(takeTyped(NO_FILTER, "is:held", true).filter.flags, "Enter finishes it").toEqual(["held"]);
+    expect(takeTyped(NO_FILTER, "http://host/x", false).filter.text, "an address is words").toBe("http://host/x");
+  });
+
+  test("a_wrong_condition_stays_where_it_was_typed_and_says_what_is_wrong", () => {
+    const wrong = takeTyped(NO_FILTER, "older:soon report ", false);
+    expect(wrong.text).toBe("older:soon report");
+    expect(wrong.problems[0]).toContain("`soon`");
+    expect(wrong.filter).toMatchObject({ text: "report", olderThanMs: null });
+  });
+
+  test("what_may_follow_is_offered_and_taken_in_the_place_of_the_last_word", () => {
+    expect(offers("", NO_FILTER, known)).toEqual(["is:held", "is:needs-you", "server:", "agent:"]);
+    expect(offers("ser", NO_FILTER, known)).toEqual(["server:"]);
+    expect(offers("server:", NO_FILTER, known)).toEqual(["server:docs", "server:github"]);
+    expect(offers("agent:my", NO_FILTER, known), "a name with a blank is quoted").toEqual(['agent:"my agent"']);
+    expect(offers("is:", { ...NO_FILTER, flags: ["held"] }, known), "not what is set").toEqual([
+      "is:agent-gone",
+      "is:needs-you",
+    ]);
+    expect(offers("index", NO_FILTER, known), "beside words, what people look for most").toContain("is:held");
+    expect(withOffer("index", "is:held"), "the word stays").toBe("index is:held ");
+    expect(withOffer("report ser", "server:")).toBe("report server:");
+    expect(withOffer("report server:", "server:docs")).toBe("report server:docs ");
   });
 });
 
@@ -162,7 +222,7 @@ describe("views", () => {
       view: { name: "Working" },
       edited: true,
     });
-    expect(currentView(SYSTEM_VIEWS, null, "phase:cancelling")).toMatchObject({
+    expect(currentView(SYSTEM_VIEWS, null, formatFilter(parseFilter("phase:cancelling").filter))).toMatchObject({
       view: { name: "Cancelling" },
       edited: false,
     });

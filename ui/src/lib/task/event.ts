@@ -36,7 +36,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   answerEnded: ["check", "success"],
   answerUndone: ["undo", "neutral"],
   stopBegun: ["ring-bar", "neutral"],
-  stopEnded: ["check", "neutral"],
+  stopEnded: ["ring-bar", "neutral"],
   revoked: ["lock", "neutral"],
   unwatched: ["eye-bar", "neutral"],
   lost: ["cross-dashed", "stale"],
@@ -46,6 +46,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   processStarted: ["ring", "neutral"],
   processEnded: ["bar", "neutral"],
   agentAdded: ["plus", "neutral"],
+  agentTokenReplaced: ["key", "neutral"],
   agentRevoked: ["lock", "neutral"],
   ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],
@@ -60,6 +61,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   storageChanged: ["info", "neutral"],
   segmentRemoved: ["trash", "neutral"],
   sessionRevoked: ["lock", "neutral"],
+  serverChanged: ["info", "neutral"],
+  serverRestarted: ["refresh", "neutral"],
 };
 
 export function eventText(event: HistoryEvent, of: EventContext): EventText {

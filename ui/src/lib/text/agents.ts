@@ -4,18 +4,35 @@ import { count, plural } from "$lib/format/count";
 
 export const agentsText = {
   title: "Agents",
-  note: (n: number) => `${count(n)}, each with its own token`,
-  add: "Add an agent",
+  note: (n: number, connected: number) =>
+    n === 0 ? "none yet" : `${count(n)}, ${connected === 0 ? "none" : count(connected)} connected`,
+  add: "Connect an agent",
+  close: "Close",
+  back: (n: number) => `Back to ${plural(n, "agent")}`,
+  loadFailed: "The agents could not be loaded",
+  stale: "as of",
+  goOn: "Tasks of an agent that is not connected go on. Their results wait until it comes back.",
   next: "Next agent",
   previous: "Previous agent",
   search: "Find an agent",
   noMatch: (typed: string) => `No agent matches “${typed}”.`,
   clearSearch: "Show all agents",
   empty: {
-    title: "No agent yet",
-    body: "An agent that reaches its servers through Taskwarden cannot lose a task. You can answer its questions and cancel its tasks.",
+    title: "No agent is connected yet",
+    body: "An agent is a program such as Claude Code or Codex that calls tools. Each gets its own token, limits and rules. This page shows what each one calls and what fills its window.",
+    terminal: "In a terminal:",
+    command: "taskwarden agents add NAME",
   },
-  columns: { agent: "Agent", state: "State", window: "Window", waiting: "Needs you", open: "Open", calls: "Calls" },
+  columns: {
+    agent: "Agent",
+    state: "State",
+    window: "Window",
+    inWindow: "In the window",
+    passed: "Passed to it",
+    waiting: "Needs you",
+    open: "Open",
+    calls: "Calls",
+  },
   neverSeen: "has not connected yet",
   noClient: "program unknown",
   state: {
@@ -25,32 +42,11 @@ export const agentsText = {
     last: (when: string) => `last seen ${when}`,
     since: (when: string) => `since ${when}`,
   },
-  calls: (n: number) => plural(n, "call"),
-
-  detail: {
-    program: "Program",
-    selfSaid: "as it reports itself",
-    added: "Added",
-    seen: "Last seen",
-    tasks: "Tasks",
-    open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
-    waiting: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
-    budget: "What fills its window",
-    showTasks: "Show its tasks",
-    tools: "Task tools",
-    toolsOn: "offered to programs without task support",
-    toolsOff: "not offered",
-    timeout: "Timeout",
-    learned: (after: string) =>
-      `Its program gave up on calls after ${after}. Longer calls now move to the background before that.`,
-    revoked: (when: string) =>
-      `Its access was revoked ${when}. Its token is no longer valid, and its open tasks were cancelled or asked to cancel.`,
-  },
 
   form: {
-    title: "Add an agent",
+    title: "Connect an agent",
     name: "Name",
-    nameHint: "Yours to choose: a-z, 0-9, dot, dash, underscore.",
+    nameHint: "Yours to choose, such as claude-code or nightly. Spaces become dashes.",
     program: "Program",
     programHint: "Tokens of results are counted as this program passes them to its model.",
     programUnsaid: "As it reports itself",
@@ -87,9 +83,6 @@ export const agentsText = {
       connected: (client: string | null) => `Connected: ${client ?? "its program"}. Waiting for its first call…`,
       called: (client: string | null) => `Connected: ${client ?? "its program"} made its first call.`,
     },
-    copy: (what: string) => `Copy: ${what}`,
-    copied: "Copied",
-    notCopied: "Copying failed. Select the text and copy it yourself.",
     noAddress: "No HTTP address is open, so only the command works.",
     done: "I have it",
     announced: (name: string) => `${name} was added. Its token is shown only once.`,
@@ -99,11 +92,15 @@ export const agentsText = {
   revoke: {
     ask: "Revoke…",
     title: (name: string) => `Revoke ${name}?`,
-    what: (open: number) =>
-      open === 0
-        ? "Its token stops working at once. It has no open tasks."
-        : `Its token stops working at once. ${plural(open, "open task is", "open tasks are")} asked to cancel.`,
-    forGood: "This cannot be undone. To give it access again, add it as a new agent.",
+    lost: "What is lost, and what stays:",
+    token: "Its token stops working at once",
+    sessions: (n: number) => `${plural(n, "session ends", "sessions end")}`,
+    tasks: (n: number) =>
+      n === 0 ? "It has no open tasks" : `${plural(n, "open task is", "open tasks are")} asked to cancel`,
+    more: (n: number) => `and ${count(n)} more`,
+    rules: "Its rules and limits apply to nobody any more",
+    stays: "Finished tasks, their results and the audit log stay",
+    forGood: "This cannot be undone. To give it access again, connect it as a new agent.",
     reason: "Reason",
     reasonHint: "Optional; shown to the agent and kept in the audit log",
     keep: "Keep it",
@@ -118,8 +115,9 @@ export const agentsText = {
 
   at: {
     title: "Where agents connect",
+    all: "Address of all servers",
     none: "Agents connect by command only",
-    oneServer: "To reach one server only, append / and its name.",
+    oneServer: "For one server only: add /NAME.",
   },
 
   rules: {
@@ -128,7 +126,7 @@ export const agentsText = {
     note: "A tool's rule overrides its server's, which overrides the agent's.",
     asked: "Questions go to",
     askedWords: {
-      "": "people (default)",
+      "": "Default: ask a person",
       people: "people",
       agent: "the agent",
       agentThenPeople: "the agent, then people",
@@ -137,7 +135,7 @@ export const agentsText = {
     after: "Ask people after",
     seconds: "seconds",
     repeat: "A repeated call",
-    repeatWords: { "": "joins the open task (default)", join: "joins the open task", new: "is a new task" },
+    repeatWords: { "": "Default: join the running task", join: "joins the open task", new: "is a new task" },
     repeatNote: "Applies when the reply to the first call could not be delivered.",
     hold: "Hold results for review",
     holdNote: "The agent is told that a person reviews them first.",

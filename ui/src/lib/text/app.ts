@@ -14,7 +14,7 @@ export const ERRORS = {
   },
   feedClosed: { message: "the core closed the feed", hint: "Taskwarden keeps trying." },
   noSnapshot: { message: "the feed does not begin with a snapshot", hint: "Taskwarden keeps trying." },
-  signedOut: { message: "this browser is not signed in", hint: "Run `taskwarden ui` and enter the code it prints." },
+  signedOut: { message: "this browser is not signed in", hint: "Run `taskwarden ui` and open the link it prints." },
   notWeb: { message: "only web addresses can be opened", hint: "Copy the address instead." },
 } as const;
 
@@ -27,6 +27,8 @@ export const APP = {
     agents: "Agents",
     budgets: "Budgets",
     settings: "Settings",
+    start: "Get started",
+    help: "Help",
   },
   placesLabel: "Places",
   notices: "Notices",
@@ -59,11 +61,31 @@ export const APP = {
   connection: "Connection to the core",
   lostTitle: "The core does not answer.",
   lostAsOf: (time: string, ago: string) =>
-    `This page is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
+    `Nothing heard since ${time}${ago === "now" ? "" : `, ${ago}`}. What you see is from then. Tasks continue on their servers.`,
+  /** How the core is started again, by where the page is shown. */
+  startCore: {
+    window: "If this lasts, quit Taskwarden and start it again.",
+    browser: "If it has ended, start it with `taskwarden serve`.",
+  },
+  panes: { inbox: "Width of the list", server: "Width of the detail" },
   needsCore: "Not possible now: the core does not answer.",
   noCoreYet:
     "Nothing answers at this address. The page reconnects when the core is back. Run `taskwarden doctor` in a terminal to see what is wrong.",
   retry: "Try now",
+  /** Text that is copied whole. */
+  copyable: {
+    copy: "Copy",
+    copied: "Copied",
+    copyOf: (what: string) => `Copy: ${what}`,
+    failed: "Copying failed. Select the text and copy it yourself.",
+  },
+  /** Code of a place that could not be loaded. */
+  loadFailed: {
+    title: "This part of the page could not be loaded.",
+    why: "If Taskwarden was updated since the page was opened, load the page again.",
+    withoutCore: "The core does not answer. This part is loaded when it is back.",
+    reload: "Load the page again",
+  },
   lostSaid: "The connection to the core is lost.",
   backSaid: "Connected to the core again.",
   nothingWaits: "Nothing needs you.",
@@ -71,10 +93,11 @@ export const APP = {
   failedFirst: "Taskwarden cannot reach its core.",
   signIn: {
     title: "Sign in to this Taskwarden",
-    how: "The terminal that runs `taskwarden serve` shows a one-time code. `taskwarden ui` prints a new one.",
+    how: "Run `taskwarden ui` in a terminal and open the link it prints, or type its one-time code here.",
     code: "One-time code",
     submit: "Sign in",
-    again: "the core was restarted or your session has ended; sign in again to continue where you were",
+    again: "your session has ended; sign in again to continue where you were",
+    linkUsed: "the code of this link is wrong or has expired; each link signs in once, within five minutes",
     empty: "Enter the code from the terminal.",
   },
 } as const;

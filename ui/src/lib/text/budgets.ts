@@ -1,8 +1,8 @@
 /* Text about tokens, windows, spend and waste. What a window holds now and what was spent are never called the same. */
 import type { ProgramDto, ShownPartDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
-import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
-import { count, plural } from "$lib/format/count";
+import type { AtLimitDto, ComingState, ExactnessDto, FamilyDto, LongResultDto, SizeFromDto } from "$lib/bindings";
+import { count, listed, plural } from "$lib/format/count";
 import type { ShownSource } from "$lib/format/tokens";
 
 /** By the core's name; a newer one is shown by that name. */
@@ -43,7 +43,7 @@ export const sourceWords: Readonly<Record<ShownSource, string>> = {
   tools: "Tool definitions",
   arguments: "Arguments",
   results: "Results",
-  handles: "Handles and polls",
+  handles: "Task notices",
   prompts: "Prompts and resources",
 };
 
@@ -52,14 +52,15 @@ const gaugeOf = (isLimit: boolean) => (isLimit ? "of its limit" : "of its window
 export const budgetsText = {
   title: "Budgets",
   agents: (n: number) => plural(n, "agent"),
-  views: { label: "View", now: "In windows now", spent: "Spent today" },
   limits: "Limits…",
+  openPrices: "Prices…",
+  today: "The figures of today",
+  costsOnce: "Costs count each token once, when it comes in; programs read their window again with every turn.",
   keys: {
     next: "Next agent",
     previous: "Previous agent",
-    now: "Show what windows hold now",
-    spent: "Show what was spent today",
     limits: "Token limits",
+    prices: "Prices of models",
   },
   loading: "Loading the budgets",
   loadFailed: "The budgets could not be loaded",
@@ -77,48 +78,83 @@ export const budgetsText = {
     add: "Add an agent",
   },
 
+  summary: {
+    label: "Today in short",
+    kept: (figure: string, percent: number) =>
+      `Tasks kept ${figure} tokens out of your agents’ windows today (${percent}\u00A0%).`,
+    noneKept: "Tasks kept no tokens out of your agents’ windows today.",
+    nothing: "Nothing came into your agents’ windows today.",
+    isAt: (agent: string, percent: string, isLimit: boolean) =>
+      `${agent} is at ${percent}${isLimit ? " of its limit" : ""}.`,
+    wasFull: (agent: string, times: number, since: string) =>
+      `${agent} has filled at least ${plural(times, "window")} since ${since}.`,
+    came: (figure: string) => `${figure} came in since midnight.`,
+    cameInstead: (figure: string, without: string) =>
+      `${figure} came in since midnight; without tasks it would have been ${without}.`,
+    result: {
+      held: (figure: string) => `a held result of ${figure}`,
+      slices: (figure: string) => `a result of ${figure}, read in parts,`,
+      ready: (figure: string) => `a result of ${figure}`,
+      working: (figure: string) => `an expected result of ${figure}`,
+    } satisfies Record<ComingState, (figure: string) => string>,
+    next: (agent: string, result: string, share: string) =>
+      `Next to fill up is ${agent}: ${result} would take it to ${share}.`,
+    nextOver: (agent: string, result: string) => `Next to fill up is ${agent}: ${result} would not fit.`,
+    soon: (agent: string, length: string) => `At its present rate ${agent} is full in ${length}.`,
+    cost: (sums: readonly string[]) => `Today cost ${listed(sums)}`,
+    without: (names: readonly string[], all: number) =>
+      `, without ${listed(all > names.length ? [...names, plural(all - names.length, "more agent")] : names)}: no price is set for ${all === 1 ? "its model" : "their models"}.`,
+  },
+
   windows: {
-    title: "What fills each window",
-    marks: "no mark: exact · ≈ estimate with known error · ≤ upper bound",
+    title: "Windows of agents",
+    marks: "No mark: counted exactly. ≈ estimate with a measured error. ≤ upper bound.",
+    outside:
+      "The system prompt, the conversation and the program’s own tools do not pass through Taskwarden and are not in these figures.",
     list: "Windows of agents",
     columns: {
-      agent: "Agent, tokenizer",
-      share: "Share of its window",
+      agent: "Agent, model",
       now: "In the window",
-      kept: "Kept out by tasks",
-      burn: "Burn",
+      passed: "Passed to program",
+      kept: "Kept out today",
+      cost: "Cost today",
     },
+    hundred: "100 %",
     of: (size: string) => `of ${size}`,
+    ofSize: (figure: string, size: string) => `${figure} of ${size}`,
+    ofLimit: (figure: string, limit: string) => `${figure}, limit ${limit}`,
     limit: (limit: string) => `limit ${limit}`,
     sizeUnknown: "size unknown",
     unknown: "The size of its window is not known.",
     set: "Set it",
-    nothing: "Nothing seen yet",
-    burn: (rate: string) => `${rate}/min`,
+    modelUnset: "model not set",
+    setModel: "Set its model",
+    setPrice: "Set a price",
+    nothing: "Nothing counted yet",
+    rate: (figure: string) => `${figure}/min`,
     toLimit: (length: string) => `${length} to limit`,
-    full: "full",
+    full: "Full",
     atLimit: "at its limit",
-    fullTimes: (times: number, since: string) =>
-      `full at least ${times === 1 ? "once" : `${count(times)} times`} since ${since}`,
-    timesShort: (times: number) => (times === 1 ? "full, once or more" : `full, ${count(times)} times or more`),
+    fullTimes: (times: number, since: string) => `at least ${plural(times, "window")} since ${since}`,
+    timesShort: (times: number) => `at least ${plural(times, "window")}`,
     tooEarly: "not enough data yet",
     passed: (figure: string) => `${figure} passed to its program`,
+    cut: {
+      whole: () => null,
+      file: (figure: string) => `${figure} stay in files`,
+      cut: (figure: string, program: string) => `${figure} cut by ${program}`,
+    } satisfies Record<LongResultDto, (figure: string, program: string) => string | null>,
     quiet: "quiet",
     label: (agent: string, now: string, size: string | null, limit: string | null) =>
       `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}`}${limit === null ? "" : `, limit ${limit}`}`,
-    sortAgain: "Sort again",
-    sortWhy: "The order has changed. Rows keep their places until you sort again.",
     search: "Find an agent",
     noMatch: (typed: string) => `No agent matches “${typed}”`,
     clear: "Show all",
     more: (n: number) =>
-      `${plural(n, "more agent is", "more agents are")} not shown; find them by name. The list shows those nearest to their limit.`,
+      `${plural(n, "more agent is", "more agents are")} not listed; find them by name. Sums include them.`,
     found: (n: number) => `${plural(n, "agent")} found`,
-    soon: "Pending",
-    unseen: "Not seen here",
-    unseenWhy:
-      "Taskwarden cannot count what does not pass through it: the system prompt, the conversation, the program's own tools.",
-    free: "Free at most",
+    soon: "About to come in",
+    warn: "Your warning",
   },
 
   source: {
@@ -134,27 +170,31 @@ export const budgetsText = {
     fullWhy:
       "its program compacted it or started new conversations. The figures by source cover everything since then.",
     own: "including Taskwarden’s own",
-    unseen: "Not seen here",
-    noFigure: "no figure",
     sum: "In the window",
     kept: "Kept out by its tasks",
-    burn: "Burn",
+    rate: "Rate",
     limit: "Limit",
     nothing: "Nothing has passed through Taskwarden yet.",
     since: (when: string) => `since ${when}`,
   },
 
   pending: {
-    title: "Pending results",
-    note: (agent: string, free: string) => `before ${agent} reads it · at most ${free} free`,
-    noteUnknown: (agent: string) => `before ${agent} reads it`,
-    none: "No results are pending.",
-    columns: { of: "Result of", tokens: "Tokens", state: "State" },
+    title: "About to come in",
+    note: "before an agent reads it",
+    none: "No result is on its way to an agent.",
     unknown: "not known",
+    unmeasured: "No result of this tool was counted yet.",
     aTask: "a task",
-    held: "Held",
-    heldOver: "Held: does not fit",
-    slices: "Read in slices",
+    fromTo: (server: string, agent: string) => `${server} to ${agent}`,
+    why: {
+      held: "Waits for your decision",
+      slices: "Read as far as the agent asks",
+      ready: "Comes in with its next read",
+      working: "At most, as usual for this tool",
+    } satisfies Record<ComingState, string>,
+    held: "Done, result held",
+    heldOver: "Done, does not fit",
+    slices: "Read in parts",
     working: (phase: string, percent: number | null) => (percent === null ? phase : `${phase}, ${percent} %`),
     ready: "Ready to be read",
     more: (n: number) => `Show ${count(n)} more`,
@@ -170,7 +210,7 @@ export const budgetsText = {
 
   others: {
     title: "Other windows",
-    note: "open in parallel, and emptied",
+    note: "open in parallel or emptied",
     columns: { window: "Window", tokens: "Tokens", kept: "Kept out" },
     beside: (when: string) => `Open in parallel, last used ${when}`,
     earlier: (when: string) => `Emptied ${when}`,
@@ -187,6 +227,8 @@ export const budgetsText = {
 
   counted: {
     title: "How it is counted",
+    titleOf: (agent: string) => `How ${agent} is counted`,
+    open: "Counting…",
     program: "Program",
     programNote: "Determines what its model sees of a result",
     programNone: "as it reports itself",
@@ -229,36 +271,64 @@ export const budgetsText = {
     what: "Waste",
   },
 
-  spent: {
-    title: "Spent",
-    note: "totals over time, not what a window holds",
-    whose: "Whose",
+  history: {
+    title: "Tokens over time",
+    what: (span: string) => `The history of ${span}`,
+    whose: "Whose tokens",
     all: "All agents",
     revoked: (name: string) => `${name}, revoked`,
-    bySource: (who: string) => `${who}, last 24 hours`,
-    columns: { source: "Source", tokens: "Tokens", share: "Share" },
-    sum: "Spent",
+    today: "today",
+    spans: { label: "Period", day: "24 h", week: "7 d", month: "30 d" },
+    steps: { day: "Tokens per hour", week: "Tokens per six hours", month: "Tokens per day" },
+    late: (minutes: number) =>
+      `Hours are stored in UTC, and begin at ${minutes} past the hour here: the first ${minutes} minutes of a day count with the day before.`,
+    chart: (who: string, span: string) => `Tokens of ${singleLine(who, AGENT_CAP)}, ${span}`,
+    walk: "Use the arrow keys to read each bar.",
+    spoken: (came: string, kept: string) => `${came} came in, ${kept} kept out`,
+    table: (who: string, span: string) => `Tokens of ${singleLine(who, AGENT_CAP)}, ${span}, as a table`,
+    columns: { at: "When", tokens: "Came in", kept: "Kept out", messages: "Messages" },
+    came: "Came into windows",
     kept: "Kept out by tasks",
-    messages: "Messages",
-    families: (n: number) => `Counted with ${count(n)} tokenizers: the total shows spend, not a size to compare.`,
-    nothing: "Nothing was spent in this period.",
-    what: "Spend",
+    unmeasured: "Not measured",
+    unknown: "not known",
+    gap: "Not measured: Taskwarden did not run.",
+    partly: (counted: number, hours: number) => `Measured in ${count(counted)} of ${count(hours)} hours.`,
+    asTable: "Table",
+    export: "CSV",
+    exportFailed: "The figures could not be saved",
+    sums: (came: string, kept: string) => `In this period ${came} came in and ${kept} were kept out.`,
+    nothing: "Nothing came in during this period.",
   },
 
-  history: {
-    title: "Over time",
-    what: (span: string) => `The history of ${span}`,
-    spans: { label: "Period", day: "24 hours", week: "7 days", month: "30 days" },
-    steps: { day: "by the hour", week: "by six hours", month: "by the day" },
-    late: (minutes: number, span: "week" | "month") =>
-      `Totals are stored by UTC hour, which starts at ${minutes} past the hour here: the first ${minutes} minutes of each ${span === "week" ? "part of a day" : "day"} are counted with the one before.`,
-    chart: (who: string, span: string) => `Tokens received for ${who}, ${span}. The table beside it lists the figures.`,
-    table: "Figures of the chart",
-    columns: { at: "From", tokens: "Received", kept: "Kept out", messages: "Messages" },
-    export: "Export CSV",
-    exportFailed: "The figures could not be saved",
-    most: (figure: string) => `${figure} at most`,
-    nothing: "Nothing was received in this period.",
+  prices: {
+    title: "Prices of models",
+    about:
+      "For a million tokens, as your contract says. Taskwarden knows no price by itself, so none goes out of date unnoticed.",
+    set: "Prices that are set",
+    none: "No price is set. Costs appear once the model of an agent has one.",
+    columns: { model: "Model", input: "Read", output: "Written", since: "Set on", acts: "Change or remove" },
+    amount: (amount: string, currency: string) => `${singleLine(amount, 20)} ${singleLine(currency, 3)}`,
+    setBy: (when: string, who: string) => `${when} by ${who}`,
+    change: "Change",
+    changeOf: (model: string) => `Change the price of ${model}`,
+    remove: "Remove",
+    removeOf: (model: string) => `Remove the price of ${model}`,
+    removed: (model: string) => `The price of ${model} was removed.`,
+    model: "Model",
+    inUse: (model: string) => `${model}, used by an agent`,
+    input: "It reads",
+    inputHint: "Tool definitions, results and task notices",
+    output: "It writes",
+    outputHint: "Names and arguments of calls",
+    currency: "Currency",
+    currencyHint: "Three letters; sums of two currencies are never added",
+    unit: (currency: string) => `${singleLine(currency, 3)} per million`,
+    badAmount: "Enter digits with a point, such as 3 or 0.075.",
+    badCurrency: "Enter three letters, such as USD or EUR.",
+    add: "Set the price",
+    save: "Save the price",
+    saved: (model: string) => `The price of ${model} was saved.`,
+    done: "Done",
   },
 
   limit: {
@@ -287,7 +357,7 @@ export const budgetsText = {
   rule: {
     heading: "Token limits",
     cut: "Hold results that the program would cut",
-    cutNote: "The agent reads them in slices. A limit for one result replaces this.",
+    cutNote: "The agent reads them in parts. A limit for one result replaces this.",
     result: "One result",
     task: "One task",
     window: "The window",
@@ -300,7 +370,7 @@ export const budgetsText = {
     then: {
       warn: "notify people",
       ask: "ask a person",
-      hold: "hold it, deliver in slices",
+      hold: "hold it and offer it in parts",
       stop: "cancel the task",
     } satisfies Record<AtLimitDto, string>,
     bad: "Enter a whole number of tokens, such as 20,000 or 20k. Leave it empty for no limit.",
@@ -315,7 +385,7 @@ export const budgetsText = {
     title: "Tokens",
     note: (family: string, how: string) => `${family}, ${how}`,
     arguments: "Arguments",
-    handle: "Handle and polls",
+    handle: "Task notices",
     kept: "Kept out of the window so far",
     result: "Result, as passed",
     inWindow: "In the window, if read whole",
@@ -379,7 +449,7 @@ export function programWords(program: ProgramDto): readonly string[] {
       ? []
       : [
           program.holdsCut
-            ? `${label} is sure to show its model ${most} tokens of one result. Longer results are held and read in slices.`
+            ? `${label} is sure to show its model ${most} tokens of one result. Longer results are held and read in parts.`
             : `Longer results are passed on, and ${label} cuts them.`,
         ]),
     `Only the program knows when it compacts and how long its own prompt is${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,

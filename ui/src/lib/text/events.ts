@@ -19,7 +19,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   dismiss: "dismissed the question",
   forwarded: "answered",
 };
-const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "in slices" };
+const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "in parts" };
 const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
   acknowledged: (server) => `${server} has the answer`,
   refused: (server) => `${server} refused the answer`,
@@ -54,7 +54,12 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   asked: ({ server }) => `${server} asked a question`,
   withdrawn: ({ server, actor }) =>
     actor === "server" ? `${server} withdrew its question` : "A question was withdrawn",
-  answerBegun: ({ who }, note) => `${who} ${ANSWERS[note] ?? "answered"}`,
+  answerBegun: ({ who }, note) => {
+    const [, what, version] = /^(\w+) by rule \S+ version (\d+)$/.exec(note) ?? [];
+    return what === undefined
+      ? `${who} ${ANSWERS[note] ?? "answered"}`
+      : `A rule (version ${version ?? ""}) ${ANSWERS[what] ?? "answered"}`;
+  },
   answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} was settled`,
   answerUndone: ({ who }) => `${who} took the answer back`,
   stopBegun: ({ who, server, actor, agent }, note) =>
@@ -85,8 +90,12 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   serverAllowed: ({ who, server }) => `${who} allowed contact with ${server}`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,
   processStarted: ({ server }) => `A process of ${server} was started`,
-  processEnded: ({ server }) => `A process of ${server} from an earlier run was ended`,
+  processEnded: ({ who, server, actor }) =>
+    actor === "person"
+      ? `${who} ended the process of ${server}`
+      : `A process of ${server} from an earlier run was ended`,
   agentAdded: ({ who, agent }) => `${who} added ${agent}`,
+  agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,
@@ -104,6 +113,8 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   storageChanged: ({ who }) => `${who} changed how long tasks are kept`,
   segmentRemoved: () => "Taskwarden removed old records and left a signed seal in their place",
   sessionRevoked: ({ who }) => `${who} signed out a browser`,
+  serverChanged: ({ who, server }) => `${who} changed how ${server} is reached`,
+  serverRestarted: ({ who, server }) => `${who} restarted ${server}`,
 };
 
 export const EVENTS = {

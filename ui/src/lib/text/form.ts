@@ -20,6 +20,8 @@ export const formText = {
     `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
   secretWhat: "Decline if you are not sure. What you type is not shown, saved as a draft or logged.",
   inJson: "The JSON view leaves out secrets.",
+  filled: (n: number, of: number) => `${count(n)} of ${count(of)} filled in`,
+  nextProblem: (n: number) => `Next of ${count(n)} to correct`,
   toCorrect: (n: number) => `${plural(n, "field")} to correct`,
   jsonBroken: (line: number, column: number) => `This is not valid JSON: see line ${line}, column ${column}.`,
   notObject: "The answer must be one JSON object with a value for each field.",

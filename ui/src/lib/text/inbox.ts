@@ -21,7 +21,8 @@ export const inboxText = {
   arrived: (n: number) => `${count(n)} new above`,
   back: (n: number) => `Back to ${plural(n, "item")}`,
 
-  hidden: (n: number, until: string) => `${count(n)} hidden, back ${until}`,
+  hidden: (n: number, until: string | null) =>
+    `${count(n)} hidden, back ${until ?? (n === 1 ? "when it changes" : "when they change")}`,
   showHidden: "Show",
   hideHidden: "Hide",
   hiddenUntil: (until: string) => `hidden, back ${until}`,
@@ -126,6 +127,7 @@ export const inboxText = {
   past: (length: string, why: "agreed" | "usual" | null) =>
     `past its ${why === "agreed" ? "time limit" : "usual time"} for ${length}`,
 
+  titleFrom: (server: string) => `The question is text from ${server}.`,
   quoteNote: (server: string) => `Only give information you trust ${server} with.`,
   quoteUnchecked: "Taskwarden has not checked it.",
   destructive: "Destructive",
@@ -222,9 +224,9 @@ export const inboxText = {
       [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
     done: "no deadline; the task itself is done",
     how: (agent: string) => `How should ${agent} get it?`,
-    slices: (slice: string | null) => (slice === null ? "In slices" : `In slices of up to ${slice} tokens`),
+    slices: (size: string | null) => (size === null ? "In parts" : `In parts of up to ${size} tokens`),
     slicesNote: (n: number | null) =>
-      `its first lines and a link now, then ${n === null ? "slices" : `about ${plural(n, "slice")}`} on request`,
+      `its first lines and a link now, then ${n === null ? "parts" : `about ${plural(n, "part", "parts")}`} on request`,
     whole: "Whole, once",
     wholeNot: "does not fit",
     fits: "fits into the free part",
@@ -295,6 +297,9 @@ export const inboxText = {
     notNow: "Not now",
     remind: "Remind in 10 min",
     send: "Send answer",
+    yes: "Yes",
+    yesAnyway: "Yes…",
+    no: "No",
     sendAnyway: "Send answer…",
     more: "More actions",
     dismiss: "Dismiss",
@@ -317,6 +322,8 @@ export const inboxText = {
     primary: "Run the first action",
     back: "Back to the list",
     arrivals: "Show what arrived above",
+    pick: "Select or deselect",
+    pickAll: "Select all items shown",
   },
 
   footer: {
@@ -339,6 +346,10 @@ export const inboxText = {
   },
 
   confirm: {
+    sends: "What will be sent",
+    hidden: "hidden",
+    nothing: "nothing",
+    more: (n: number) => `and ${plural(n, "more value", "more values")}`,
     title: "Send this answer?",
     body: (tool: string, server: string) =>
       `${tool} on ${server} is marked as destructive: its effects may be permanent.`,

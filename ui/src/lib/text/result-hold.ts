@@ -7,7 +7,7 @@ export const resultHoldText = {
 
   /** Of a result that a person wanted to see: it goes as it came. */
   deliver: "Deliver it",
-  slices: "Deliver in slices",
+  slices: "Deliver in parts",
   whole: "Deliver whole",
   trim: "Trim and deliver",
   withhold: "Do not deliver",
@@ -32,7 +32,7 @@ export const resultHoldText = {
 
   done: {
     asItCame: (agent: string) => `Delivered to ${agent}.`,
-    slices: (agent: string) => `Delivered to ${agent} in slices.`,
+    slices: (agent: string) => `Delivered to ${agent} in parts.`,
     whole: (agent: string) => `Delivered whole to ${agent}.`,
     trimmed: (agent: string, tokens: number) => `Delivered to ${agent}, trimmed to about ${count(tokens)} tokens.`,
     withheld: (agent: string) => `Withheld from ${agent}.`,
@@ -45,7 +45,7 @@ export const resultHoldText = {
     agent: (name: string, limit: string) => `The limit for one result for ${name} is ${limit} tokens`,
     gone: (limit: string) => `When it arrived, the limit for one result was ${limit} tokens`,
     cut: (program: string, shown: string) =>
-      `It is longer than the ${shown} tokens of one result that ${program} is sure to show its model; its agent reads it in slices.`,
+      `It is longer than the ${shown} tokens of one result that ${program} is sure to show its model; its agent reads it in parts.`,
     window: (agent: string, limit: string, free: string) =>
       `The window of ${agent} may hold ${limit} tokens, of which ${free} were free`,
     windowGone: (agent: string, free: string) =>

@@ -1,6 +1,23 @@
 /* Text of the servers screen. What a server says is never part of it. */
 import { count, listed, plural } from "$lib/format/count";
 
+interface OnServer {
+  readonly agent: string | null;
+  readonly openTasks: number;
+  readonly calls: number;
+}
+
+/** What ends with a process, and whose it is. */
+function ends(tasks: number, agents: readonly OnServer[]): string {
+  const calls = agents.reduce((sum, one) => sum + one.calls, 0);
+  if (tasks === 0 && calls === 0) return "Nothing runs on it now.";
+  const what = [
+    ...(tasks > 0 ? [plural(tasks, "task")] : []),
+    ...(calls > 0 ? [`${plural(calls, "call")} in flight`] : []),
+  ];
+  return `It ends ${listed(what)} of ${listed(agents.map((one) => one.agent ?? "people"))}.`;
+}
+
 export const serversText = {
   title: "Servers",
   add: "Add a server",
@@ -16,7 +33,9 @@ export const serversText = {
   },
   loadFailed: "The servers could not be loaded",
   stale: "Not current: the core does not answer.",
-  columns: { server: "Server", health: "Health", era: "Era", open: "Open", cancels: "Cancels obeyed" },
+  startedHere: (name: string) => `${name}, started by Taskwarden on this machine`,
+  runsAt: (name: string, host: string) => `${name} at ${host}`,
+  columns: { server: "Server", health: "Health", era: "Protocol", open: "Open", cancels: "Cancels obeyed" },
   here: "on this machine",
   noTasks: "no tasks",
   notConnectedYet: "unknown",
@@ -59,6 +78,17 @@ export const serversText = {
     speaks: "Protocol",
     calls: "Reported name",
     version: (version: string) => `version ${version}`,
+    log: "Log",
+    access: "Access",
+    tabs: (name: string) => `Parts of ${name}`,
+    copyName: "Copy the name",
+    copiedName: (name: string) => `Copied ${name}`,
+    more: "Change or remove",
+    tasksOpen: (n: number) => (n === 0 ? "no open tasks" : `${plural(n, "open task")}`),
+    protocol: (word: string) => (word === "no tasks" ? "no tasks of its own" : `protocol ${word}`),
+    endsTasks: (shown: string, n: number) => `Either ends its ${n === 1 ? "open task" : `${shown} open tasks`}`,
+    nothingRuns: "Nothing runs until somebody allows it.",
+    toolsNot: "Its tools are shown while it is connected.",
     canCancel: "can cancel tasks",
     cannotCancel: "cannot cancel tasks: after a cancel request, the result is held",
     cannotList: "cannot list its tasks",
@@ -88,6 +118,154 @@ export const serversText = {
     needYou: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
     showTasks: "Show its tasks",
     remove: "Remove…",
+  },
+
+  log: {
+    title: "Log",
+    label: (name: string) => `Log of ${name}`,
+    find: "Find in the log",
+    hits: (at: number, all: number) => (all === 0 ? "not found" : `${count(at)} of ${count(all)}`),
+    previous: "Previous, Shift Enter",
+    next: "Next, Enter",
+    follow: "Follow",
+    followTitle: "Scroll with new lines, f",
+    copy: "Copy what is shown",
+    copied: (n: number) => `Copied ${plural(n, "line")}`,
+    notCopied: "The clipboard could not be written.",
+    failed: "The log could not be read",
+    empty: "Nothing is in the log yet",
+    emptyHere: "What the server writes to its standard error appears here as it comes.",
+    emptyThere:
+      "This server runs elsewhere, so its log is there. What Taskwarden knows of the connection appears here.",
+    earlier: (n: number) => `Show ${plural(n, "earlier line")}`,
+    gone: (n: number) => `${plural(n, "earlier line is", "earlier lines are")} no longer kept`,
+    noTime: "Written before Taskwarden was started; its time is not known",
+    since: (n: number) => `${plural(n, "new line")}`,
+    count: (n: number, since: string | null) => plural(n, "line") + (since === null ? "" : ` since ${since}`),
+    kept: (size: string) => `the last ${size} are kept · secrets are masked`,
+    last: (when: string) => `last line ${when}`,
+    events: {
+      started: (pid: number) => `Started as process ${pid}`,
+      resumed: (pid: number) => `Taskwarden connected again to process ${pid}`,
+      ended: "The process ended",
+      endedByUs: "The process was ended by Taskwarden",
+      endedWithCode: (code: number) => `The process ended with code ${code}`,
+      endedBySignal: (signal: number) => `The process was ended by signal ${signal}`,
+      skipped: (n: number) => `${plural(n, "line")} came too fast and were not kept`,
+      connected: "Connected",
+      disconnected: "The connection ended",
+      asked: {
+        restart: (who: string) => `${who} restarted it`,
+        end: (who: string) => `${who} ended its process`,
+        change: (who: string) => `${who} changed how it is reached`,
+      },
+      ofAgent: (text: string, agent: string) => `${text} (own process of ${agent})`,
+    },
+  },
+
+  healthTab: {
+    failed: "The figures could not be read",
+    typicalCall: "Typical call",
+    typicalPoll: "Typical poll",
+    p95: (within: string) => `95 % within ${within}`,
+    noReply: "no answer yet",
+    errors: "Errors in 24 h",
+    ofRequests: (failed: number, all: number, kind: "calls" | "polls") =>
+      all === 0
+        ? kind === "calls"
+          ? "no call yet"
+          : "no poll yet"
+        : `${count(failed)} of ${plural(all, kind === "calls" ? "call" : "poll")}`,
+    obeys: "Obeys cancel",
+    usuallyWithin: (within: string) => `usually within ${within}`,
+    upSince: "Connected since",
+    notUp: "Connection",
+    times: "Reply times",
+    timesOfCalls: "calls, last 6 h",
+    timesOfPolls: "polls, last 6 h",
+    nothingAsked: "Nothing was asked of it in the last 6 hours.",
+    chart: (top: string) => `Reply times of the last 6 hours, up to ${top}; the table below has the figures`,
+    half: "half are faster",
+    most: "95 % are faster",
+    failures: "errors",
+    request: "Request",
+    hour: "In 1 h",
+    median: "Half within",
+    within95: "95 % within",
+    errorsHour: "Errors 1 h",
+    errorsDay: "Errors 24 h",
+    calls: "Calls",
+    polls: "Polls",
+    since: (when: string) => `Measured since Taskwarden was started, ${when}.`,
+    lastError: "Last error",
+    lastErrorAt: (request: "call" | "poll", when: string) => `a ${request}, ${when}`,
+    changes: "Changes",
+    push: "It pushes changes",
+    poll: "It is polled for changes",
+    noPush: "It has no tasks; its calls run as tasks of Taskwarden",
+  },
+
+  acts: {
+    people: "people",
+    unknown: "What runs on it could not be read. Try again.",
+    process: (pid: number, group: readonly { pid: number; name: string }[], agent: string | null) => {
+      const [own, ...others] = group;
+      const named = own === undefined ? `Process ${pid}` : `Process ${pid} (${own.name})`;
+      const children =
+        others.length === 0
+          ? ""
+          : ` and ${plural(others.length, "process", "processes")} it started: ${listed(others.map((one) => `${one.pid} (${one.name})`))}`;
+      return `${named}${children}${agent === null ? "" : `, for ${agent} alone`}.`;
+    },
+    end: {
+      button: "End process…",
+      title: (name: string) => `End the process of ${name}?`,
+      ends: ends,
+      after: "It starts again with the next call. What was done so far stays; nothing is repeated.",
+      keep: "Keep it running",
+      run: (tasks: number) => (tasks === 0 ? "End process" : `End process and ${plural(tasks, "task")}`),
+      done: (name: string) => `Ended the process of ${name}`,
+    },
+    restart: {
+      button: "Restart…",
+      title: (name: string) => `Restart ${name}?`,
+      ends: ends,
+      after: "It is started again at once. Nothing is repeated.",
+      keep: "Keep it running",
+      run: (tasks: number) => (tasks === 0 ? "Restart" : `Restart and end ${plural(tasks, "task")}`),
+      done: (name: string) => `Restarted ${name}`,
+    },
+    reconnect: {
+      button: "Reconnect…",
+      title: (name: string) => `Reconnect to ${name}?`,
+      ends: (tasks: number, agents: readonly OnServer[]) => {
+        const calls = agents.reduce((sum, one) => sum + one.calls, 0);
+        return (
+          (tasks === 0 ? "It has no open tasks." : `Its ${plural(tasks, "open task")} stay on the server.`) +
+          (calls === 0 ? "" : ` ${plural(calls, "call")} in flight may lose the reply.`)
+        );
+      },
+      after: "The connection is closed and opened again.",
+      keep: "Keep the connection",
+      run: () => "Reconnect",
+      done: (name: string) => `Reconnecting to ${name}`,
+    },
+  },
+
+  change: {
+    button: "Change…",
+    title: (name: string) => `Change how ${name} is reached`,
+    what: "What changes",
+    nothing: "Nothing is changed yet.",
+    sign: { "−": "before:", "+": "after:" },
+    newValue: (name: string) => `${name}, with a new value`,
+    ends: (n: number) =>
+      `${plural(n, "task is", "tasks are")} open on it. ${n === 1 ? "It belongs" : "They belong"} to the old configuration and may be lost.`,
+    keep: "Change nothing",
+    run: "Run it this way",
+    contact: "Connect this way",
+    connected: (name: string) => `${name} is connected the new way`,
+    changed: (name: string) => `${name} was changed, and is not connected yet`,
   },
 
   remove: {
@@ -127,6 +305,7 @@ export const serversText = {
     pairName: "Name",
     pairValue: "Value",
     secretValue: "Value, stored as a secret",
+    storedValue: "Stored; type to replace it",
     dropPair: (name: string) => (name === "" ? "Remove this row" : `Remove ${name}`),
     more: "Folder and environment",
     moveToEnv: (name: string) => `Move ${name} to the environment`,

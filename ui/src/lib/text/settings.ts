@@ -1,9 +1,33 @@
 /* Text of the settings. */
+import { listed, plural } from "$lib/format/count";
+
 export const SETTINGS = {
   title: "Settings",
+  sections: "Sections of the settings",
+  all: "All settings",
   appearance: "Appearance",
   theme: "Theme",
   themes: { system: "System", light: "Light", dark: "Dark" },
+  times: "Times",
+  hours: "Clock",
+  hours24: "24 hours",
+  hours12: "12 hours",
+  past: "Past times",
+  pastAgo: "How long ago",
+  pastClock: "Time of day",
+  timeExample: (past: string, now: string) => `Four minutes ago reads “${past}”, now is ${now}.`,
+  shortcuts: "Shortcuts",
+  allKeys: "All keys",
+  browser: "In this browser",
+  browserHint: "They open Taskwarden and decide nothing",
+  browserAsk: "Notify me in this browser…",
+  browserIsOn: "This browser notifies you while the page is open in the background.",
+  browserStop: "Stop",
+  browserTwice: "Taskwarden already notifies you on this desktop, so the browser stays silent.",
+  browserOff: "Notifications are switched off in the configuration file.",
+  browserNone: "This browser cannot show notifications.",
+  browserDenied:
+    "This browser refused. Allow notifications for this address in its settings, then load the page again.",
   notices: "Notifications",
   noticesFor: "Notify me about",
   waiting: "What needs me",
@@ -68,7 +92,7 @@ export const SETTINGS = {
 export const SESSIONS = {
   title: "Signed-in browsers",
   note: "Names are as reported by each browser. A session expires, and ends at once when you revoke it.",
-  none: "No browser is signed in. Run `taskwarden ui` for a code.",
+  none: "No browser is signed in. Run `taskwarden ui` for a link.",
   failed: "The sessions could not be loaded.",
   again: "Try again",
   current: "this browser",
@@ -80,3 +104,32 @@ export const SESSIONS = {
   revokeAll: "Revoke all",
   done: (many: number) => (many === 1 ? "1 browser is signed out." : `${many} browsers are signed out.`),
 };
+
+/** What holds without a rule; the core decides so (`domain::rule`, `domain::policy`). */
+export const RULE_DEFAULTS = {
+  title: "Rule defaults",
+  note: "What holds where no rule of an agent, a server or a tool says otherwise. A tool's rule overrides its server's, which overrides the agent's.",
+  defaults: [
+    { what: "Questions", is: "Default: ask a person." },
+    {
+      what: "Repeated calls",
+      is: "Default: join the running task, when the reply to the first call was not delivered.",
+    },
+    {
+      what: "Results",
+      is: "Default: deliver them. A result that the agent's program would cut is held and offered in parts.",
+    },
+    { what: "Token limits", is: "Default: none." },
+  ],
+  changed: (agents: number, servers: number, tools: number) =>
+    agents + servers + tools === 0
+      ? "No rule changes this."
+      : `Changed by rules for ${listed([
+          ...(agents > 0 ? [plural(agents, "agent")] : []),
+          ...(servers > 0 ? [plural(servers, "server")] : []),
+          ...(tools > 0 ? [plural(tools, "tool")] : []),
+        ])}.`,
+  toAgents: "Rules of agents",
+  toServers: "Rules of servers",
+  toLimits: "Token limits",
+} as const;

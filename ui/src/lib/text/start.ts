@@ -29,6 +29,13 @@ export const startText = {
   argumentsOf: (tool: string) => `Arguments for ${tool}`,
   toolWords: (server: string) =>
     `The server’s description of its tool. Only give information you trust ${server} with.`,
+  recent: {
+    title: "Recent arguments",
+    by: (when: string, agent: string | null) => (agent === null ? `${when}, by a person` : `${when}, by ${agent}`),
+    filled: "Filled in from an earlier call",
+    filledWithout: "Filled in from an earlier call, without its secrets",
+    undo: "Bring back what was typed",
+  },
   limit: "Time limit",
   limitHint:
     "Optional, such as 20 min or 1 h 30 min. Waiting for you does not count. After that the task needs you; it is not cancelled automatically.",
@@ -37,7 +44,6 @@ export const startText = {
   limitLong: "The longest limit is one year.",
   back: "Back",
   start: "Start",
-  startNamed: (tool: string) => `Start ${tool}`,
   review: "Review…",
   starting: "Starting…",
   confirmTitle: (server: string) => `The server marks this tool as destructive. This is sent to ${server}:`,

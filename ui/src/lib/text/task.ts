@@ -45,6 +45,9 @@ export const TASK = {
   copiedLink: "Copied the link.",
   more: "More actions",
   resize: "Width of the task's detail",
+  expand: "Show it over the whole window, f",
+  shrink: "Back beside the list, f",
+  wholeKey: "Show the task over the whole window, or beside the list",
   loading: "Loading the task",
   gone: "Task not found",
   goneHow: "It may have been removed, or the link belongs to another registry.",
@@ -92,8 +95,46 @@ export const TASK = {
     unwatched: "no longer polled; it may still run",
   },
 
-  tabs: { label: "Parts of the task", timeline: "Timeline", answers: "Answers", result: "Result", raw: "Raw" },
+  tabs: {
+    label: "Parts of the task",
+    overview: "Overview",
+    answers: "Answers",
+    timeline: "Timeline",
+    tokens: "Tokens",
+    raw: "Raw",
+  },
   tabKeys: { previous: "Previous part", next: "Next part" },
+
+  overview: {
+    asks: (server: string) => `${server} asks`,
+    trust: "Only give information you trust it with.",
+    lines: "Last messages",
+    linesBeforeEnd: "Last messages before the end",
+    linesFrom: (server: string) => `from ${server}`,
+    allLines: (n: number) => `Show all ${count(n)} in the timeline`,
+    follow: (since: number) =>
+      since === 0 ? "Follow" : `Follow, ${count(since)} ${since === 1 ? "line" : "lines"} since`,
+    calledWith: "Called with",
+  },
+  failedWith: {
+    server: (code: number, server: string) => `Error ${code} from ${server}`,
+    here: "Reported by Taskwarden",
+    at: (when: string, after: string) => `at ${when}, after ${after}`,
+  },
+  progress: {
+    label: "Progress",
+    waitsAt: (percent: string) => `At ${percent} while it waits`,
+    done: (done: string) => `${done} done`,
+    of: (done: string, total: string) => `${done} of ${total}`,
+    left: (time: string) => `about ${time} left`,
+    from: (server: string) => `from ${server}`,
+    rate: "Average rate",
+    perMinute: (n: string) => `${n} a minute`,
+    running: "Running for",
+    ranBefore: "Ran before it asked",
+    usually: "Usually takes",
+    range: (from: string, to: string) => (from === to ? from : `${from} to ${to}`),
+  },
 
   lanes: {
     label: "Timeline",
@@ -102,6 +143,13 @@ export const TASK = {
     server: "Server",
     person: "Person",
     policy: "Policy",
+    /** Who took no part, in the order of the lanes. */
+    absent: (names: readonly ("agent" | "server" | "person" | "policy")[]) => {
+      const words = { agent: "agent", server: "server", person: "person", policy: "policy" };
+      const list = names.map((name) => words[name]);
+      const last = list.pop() ?? "";
+      return `No ${list.length === 0 ? last : `${list.join(", ")} or ${last}`} took part.`;
+    },
     said: "The list below has the same events as text.",
   },
   events: { title: "What happened", none: "Nothing is recorded yet.", older: (n: number) => `Show ${count(n)} older` },
@@ -147,6 +195,9 @@ export const TASK = {
     },
     by: (outcome: string, who: string, when: string) => `${outcome} by ${who} ${when}`,
     asked: (when: string) => `Asked ${when}`,
+    secret: "sent, not shown here",
+    erased: "What was answered is no longer stored.",
+    notLoaded: "What was answered could not be loaded.",
     open: "Answer in the inbox",
     held: (when: string) => `sent ${when}`,
   },
@@ -189,9 +240,9 @@ export const TASK = {
     since: (who: string, when: string) => `Held by ${who} ${when}`,
     aLimit: "a limit",
     size: (figure: string, family: string) => `It has ${figure} tokens (${family}).`,
-    byLimit: (agent: string) => `Because of a limit, ${agent} reads it in slices.`,
+    byLimit: (agent: string) => `Because of a limit, ${agent} reads it in parts.`,
     whole: (agent: string, who: string, when: string) => `Delivered whole to ${agent} by ${who} ${when}.`,
-    sliced: (agent: string, who: string, when: string) => `Delivered in slices to ${agent} by ${who} ${when}.`,
+    sliced: (agent: string, who: string, when: string) => `Delivered in parts to ${agent} by ${who} ${when}.`,
     trimmed: (agent: string, who: string, when: string, tokens: string | null) =>
       `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${tokens} tokens`}.`,
     withheld: (agent: string, who: string, when: string) => `Withheld from ${agent} by ${who} ${when}.`,
@@ -216,6 +267,18 @@ export const TASK = {
     keep: "Keep running",
     keepWaiting: "Keep waiting",
     since: (when: string) => `asked ${when}`,
+    notObeyed: "Cancel requested, not obeyed",
+    next: {
+      title: "Next steps",
+      note: "each says what it affects",
+      hold: "Hold its result",
+      holdDo: "Hold result",
+      holdNote: (agent: string, server: string) =>
+        `${agent} gets the result only when you release it. Nothing changes on ${server}.`,
+      revoke: (agent: string) => `Revoke from ${agent}`,
+      revokeDo: "Revoke…",
+      revokeNote: (agent: string) => `${agent} loses this task at once. Its other tasks continue.`,
+    },
     steps: {
       recorded: "Recorded, being sent to the server",
       onlyRecorded: "Recorded",
@@ -263,6 +326,12 @@ export const TASK = {
     revoked: (agent: string) => `${agent} no longer has the task.`,
     copyLink: "Copy link",
     copyId: "Copy id",
+    answer: "Answer",
+    runAgain: "Run again…",
+    copyCommand: "Copy as command",
+    copiedCommand: "Copied the command.",
+    noArguments: "The arguments of this task are no longer stored, or are too large to copy.",
+    notForForm: "The arguments hold a number that a form cannot keep exactly. Copy the task as a command instead.",
   },
 } as const;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { InboxRow } from "$lib/bindings";
-import { arrivedAbove, groups, neighbour, inInboxOrder, OWN_GROUP_OVER, snoozeUntil, splitSnoozed } from "./item-order";
+import { arrivedAbove, groups, neighbour, inInboxOrder, OWN_GROUP_OVER, splitSnoozed } from "./item-order";
 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
 const at = (minutes: number) => new Date(NOW + minutes * 60_000).toISOString();
@@ -80,12 +80,8 @@ it("after an answer comes the next item, at the end the one before", () => {
   expect(neighbour(["a", "b"], "gone", there("a b")), "one that is not in the list leads to the first").toBe("a");
 });
 
-it("a hidden item is back a minute before its deadline", () => {
-  const ten = 600_000;
-  expect(snoozeUntil(row("a"), NOW, ten)).toBe(NOW + ten);
-  expect(snoozeUntil(row("a", { deadline: at(60) }), NOW, ten)).toBe(NOW + ten);
-  expect(snoozeUntil(row("a", { deadline: at(5) }), NOW, ten)).toBe(NOW + 4 * 60_000);
-  expect(snoozeUntil(row("a", { deadline: at(1) }), NOW, ten), "never so short that it seems not to work").toBe(
-    NOW + 30_000,
-  );
+it("an item that is hidden until it changes stays hidden whatever the time", () => {
+  const rows = [row("a", { snoozedUntilChange: true }), row("b")];
+  const parts = splitSnoozed(rows, NOW + 365 * 86_400_000);
+  expect(parts.asleep.map((one) => one.id)).toEqual(["a"]);
 });

@@ -19,7 +19,7 @@ export function inInboxOrder(rows: Iterable<InboxRow>): readonly InboxRow[] {
 }
 
 export function isSnoozed(row: InboxRow, now: number): boolean {
-  return row.snoozedUntil !== null && Date.parse(row.snoozedUntil) > now;
+  return row.snoozedUntilChange === true || (row.snoozedUntil !== null && Date.parse(row.snoozedUntil) > now);
 }
 
 export interface SnoozeSplit {
@@ -77,12 +77,3 @@ export function neighbour(ids: readonly string[], leaving: string, isThere: (id:
   if (after !== undefined) return after;
   return ids.slice(0, Math.max(0, at)).findLast(isThere) ?? null;
 }
-
-/** When a hidden item comes back: ten minutes, but a minute before its deadline at the latest. */
-export function snoozeUntil(row: InboxRow, now: number, lengthMs: number): number {
-  const plain = now + lengthMs;
-  if (row.deadline === null) return plain;
-  return Math.min(plain, Math.max(now + LEAST_SNOOZE_MS, Date.parse(row.deadline) - BEFORE_DEADLINE_MS));
-}
-const LEAST_SNOOZE_MS = 30_000;
-const BEFORE_DEADLINE_MS = 60_000;

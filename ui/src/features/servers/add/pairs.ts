@@ -18,7 +18,9 @@ export function changed(
   id: number,
   change: Partial<Pick<Pair, "name" | "value">>,
 ): readonly Pair[] {
-  return pairs.map((pair) => (pair.id === id ? { ...pair, ...change } : pair));
+  // Under another name nothing is stored yet.
+  const renamed = change.name === undefined ? {} : { stored: false };
+  return pairs.map((pair) => (pair.id === id ? { ...pair, ...change, ...renamed } : pair));
 }
 
 export function dropped(pairs: readonly Pair[], id: number): readonly Pair[] {

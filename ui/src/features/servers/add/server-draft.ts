@@ -1,7 +1,7 @@
 /* What a person has typed about a new server, and the address it makes. Pure: it calls nothing.
    A problem names its field and blocks; what only deserves a warning is consent.ts's. */
 import type { AddressDto } from "$lib/bindings";
-import { splitCommand, type CommandFault } from "$lib/consent/command-line";
+import { joinCommand, splitCommand, type CommandFault } from "$lib/consent/command-line";
 
 /** One row of names with values; `secret` values are stored apart and never come back. */
 export interface Pair {
@@ -9,6 +9,8 @@ export interface Pair {
   readonly name: string;
   readonly value: string;
   readonly secret: boolean;
+  /** Its value is stored already; nothing typed keeps it. */
+  readonly stored?: boolean;
 }
 
 export interface Draft {
@@ -58,10 +60,53 @@ export function validateDraft(draft: Draft, taken: readonly string[]): Validated
   const problems: Problem[] = [...nameProblems(draft.name.trim(), taken)];
   const pairs = draft.kind === "stdio" ? draft.env : draft.headers;
   const secrets: Record<string, string> = {};
-  for (const pair of pairs) if (pair.secret && pair.name !== "") secrets[pair.name.trim()] = pair.value;
+  for (const pair of pairs) if (pair.secret && pair.name !== "" && !keeps(pair)) secrets[pair.name.trim()] = pair.value;
   const address = draft.kind === "stdio" ? stdio(draft, problems) : http(draft, problems);
   problems.push(...pairProblems(pairs, draft.kind));
   return { problems, address, secrets };
+}
+
+const keeps = (pair: Pair) => pair.stored === true && pair.value === "";
+
+/** What would have been typed for a server that is there; values of secrets never come back. */
+export function draftOf(name: string, address: AddressDto): Draft {
+  const pair = (secret: boolean) => (name: string, value: string) => ({ name, value, secret, stored: secret });
+  const numbered = (pairs: readonly Omit<Pair, "id">[]) => pairs.map((one, at) => ({ id: at + 1, ...one }));
+  if (address.kind === "http")
+    return {
+      ...EMPTY,
+      kind: "http",
+      name,
+      url: address.url,
+      headers: numbered(address.secretHeaders.map((header) => pair(true)(header, ""))),
+    };
+  return {
+    ...EMPTY,
+    name,
+    command: joinCommand([address.command, ...address.args]),
+    cwd: address.cwd ?? "",
+    env: numbered([
+      ...Object.entries(address.env).map(([key, value]) => pair(false)(key, value)),
+      ...address.secretEnv.map((key) => pair(true)(key, "")),
+    ]),
+  };
+}
+
+/** Whether two addresses are the same, value by value. */
+export function sameAddress(one: AddressDto, other: AddressDto): boolean {
+  const key = (address: AddressDto) =>
+    JSON.stringify(
+      address.kind === "http"
+        ? [address.url, [...address.secretHeaders].sort()]
+        : [
+            address.command,
+            address.args,
+            Object.entries(address.env).sort(([a], [b]) => (a < b ? -1 : 1)),
+            [...address.secretEnv].sort(),
+            address.cwd,
+          ],
+    );
+  return one.kind === other.kind && key(one) === key(other);
 }
 
 function nameProblems(name: string, taken: readonly string[]): Problem[] {
@@ -119,7 +164,7 @@ function secretNames(pairs: readonly Pair[]): string[] {
 function pairProblems(pairs: readonly Pair[], kind: Draft["kind"]): Problem[] {
   const found: Problem[] = [];
   const seen = new Set<string>();
-  for (const { id, name, value, secret } of pairs) {
+  for (const { id, name, value, secret, stored } of pairs) {
     const plain = name.trim();
     const key = kind === "http" ? plain.toLowerCase() : plain;
     // A row that is still empty is no row.
@@ -130,7 +175,7 @@ function pairProblems(pairs: readonly Pair[], kind: Draft["kind"]): Problem[] {
     else if (kind === "http" && (RESERVED.has(key) || key.startsWith("mcp-")))
       found.push({ field: "pair", id, why: "reserved" });
     else if (seen.has(key)) found.push({ field: "pair", id, why: "twice" });
-    else if (secret && value === "") found.push({ field: "pair", id, why: "value" });
+    else if (secret && value === "" && stored !== true) found.push({ field: "pair", id, why: "value" });
     else if (kind === "http" && /[\r\n]/.test(value)) found.push({ field: "pair", id, why: "lineBreak" });
     seen.add(key);
   }

@@ -108,7 +108,7 @@ describe("a held result in the drawer", () => {
     expect(released(backend)).toEqual([{ id: taskRow.id, deliver: false, reason: "too much" }]);
   });
 
-  it("that a limit gives in slices can still be trimmed, and is not sliced again", () => {
+  it("that a limit gives in parts can still be trimmed, and is not sliced again", () => {
     open(
       taskOf({
         held: {
@@ -126,14 +126,14 @@ describe("a held result in the drawer", () => {
       }),
     );
     expect(shown.text()).toMatch(/Deliver whole.*Trim….*Do not deliver…/);
-    expect(shown.text()).not.toContain("Deliver in slices");
+    expect(shown.text()).not.toContain("Deliver in parts");
     expect(shown.text(), "with the limit that does so").toContain("it is ≈ 41k over.");
   });
 
   it("is simply delivered when a person wanted to see it", () => {
     open(taskOf({ held: { ...sized, by: "Mara Lindqvist", why: "review", tokens: null, limit: null } }));
     expect(shown.text()).toContain("Deliver it");
-    expect(shown.text()).not.toMatch(/slices|whole|Trim/);
+    expect(shown.text()).not.toMatch(/parts|whole|Trim/);
   });
 });
 
@@ -153,13 +153,13 @@ it("after a held result was let go the keyboard goes on where its buttons were",
   const main = document.body.appendChild(document.createElement("main"));
   const backend = fake({ now: STORY_NOW, tasks: [taskRow], details: [taskOf({ held: sized })] });
   shown = show(TaskDrawer, { id: taskRow.id, close: () => undefined }, backend);
-  const button = await shown.find("button", "Deliver in slices");
+  const button = await shown.find("button", "Deliver in parts");
   button.focus();
   button.click();
   await until(
     "what became of it has the focus",
     () => document.activeElement?.textContent ?? "",
-    (text) => text.startsWith("Delivered in slices to research-7"),
+    (text) => text.startsWith("Delivered in parts to research-7"),
   );
   main.remove();
 });

@@ -13,7 +13,17 @@ export interface Pin {
   readonly at: number;
   readonly happening: TimelineEvent;
 }
+export type LaneName = HistoryEvent["lane"];
+/** The order of the lanes never changes; one without events is left out. */
+const LANES: readonly LaneName[] = ["agent", "server", "person", "policy"];
+
 export interface Lanes {
+  /** Those who took part, in their order. */
+  readonly shown: readonly LaneName[];
+  /** Those who did not. */
+  readonly absent: readonly LaneName[];
+  /** Over so soon that a picture would say nothing. */
+  readonly isShort: boolean;
   readonly axis: readonly { at: number; text: string }[];
   readonly spans: readonly Span[];
   readonly ticks: readonly number[];
@@ -22,6 +32,8 @@ export interface Lanes {
 
 /** Pins closer than this lie on each other; the newer one is drawn (percent of the axis; the list names all). */
 const PIN_APART = 3;
+/** Below this the list alone says what happened (window.md, "Task drawer"). */
+const SHORT_MS = 5_000;
 const TICK_APART = 0.7;
 const MINUTE = 60_000;
 
@@ -31,11 +43,17 @@ export function lanes(task: TaskDto, list: readonly TimelineEvent[], looks: read
   const at = (moment: string | number) => Math.min(100, Math.max(0, (100 * (ms(moment) - start)) / (end - start)));
   const pins = (lane: HistoryEvent["lane"]) =>
     apart(list.filter((one) => one.lane === lane).map((happening) => ({ at: at(happening.at), happening })));
+  const drawn = { agent: pins("agent"), server: pins("server"), person: pins("person"), policy: pins("policy") };
+  // The task itself runs on its server, whether that said anything or not.
+  const took = (lane: LaneName) => lane === "server" || drawn[lane].length > 0;
   return {
+    shown: LANES.filter(took),
+    absent: LANES.filter((lane) => !took(lane)),
+    isShort: end - start < SHORT_MS && task.endedAt !== null,
     axis: axis(start, end),
     spans: spans(task, at, now),
     ticks: sparse(looks.map(at)),
-    pins: { agent: pins("agent"), server: pins("server"), person: pins("person"), policy: pins("policy") },
+    pins: drawn,
   };
 }
 

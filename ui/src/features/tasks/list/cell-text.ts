@@ -1,7 +1,8 @@
 /* Text of the row's cells. Each fits its column; the title attribute has the rest. */
 import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
 import { singleLine } from "$lib/design";
-import { ago, coarse, ms } from "$lib/format/time";
+import { bytes } from "$lib/format/bytes";
+import { ago, coarse, date, hourMinute, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
 import { TASKS } from "$lib/text/tasks";
@@ -81,11 +82,26 @@ export function tokensTitle(cost: TokensDto, held: HeldDto | null): string {
   );
 }
 
-/** How long the server still keeps it. */
-export function keptText(expiresAt: string | null, now: number): string {
-  if (expiresAt === null) return "";
-  const left = ms(expiresAt) - now;
-  return left > 0 ? coarse(left) : TASKS.keptOver;
+/** The time of day it was started; the day before today, and the month in another year. */
+export function startedText(createdAt: string, now: number): string {
+  const at = new Date(ms(createdAt));
+  const today = new Date(now);
+  if (at.toDateString() === today.toDateString()) return hourMinute(createdAt);
+  const day = date(createdAt, now);
+  return at.getFullYear() === today.getFullYear() ? day : day.slice(day.indexOf(" ") + 1);
+}
+
+/** "waits 12 min" while a person is asked, else how long it runs or ran. */
+export function tookText(row: Pick<TaskRow, "phase" | "pausedSince">, run: number, now: () => number): string {
+  if (row.phase !== "waiting" || row.pausedSince === null) return elapsedText(run);
+  return TASKS.waits(elapsedText(settled(Math.max(0, now() - ms(row.pausedSince)))));
+}
+
+/** How much of it is done, of 100; null where that is not known, and when nothing goes on any more. */
+export function doneShare({ progress, over }: Pick<TaskRow, "progress" | "over">): number | null {
+  if (over || progress === null || progress.done === null || progress.total === null) return null;
+  if (!Number.isFinite(progress.done) || !(progress.total > 0)) return null;
+  return Math.min(100, Math.max(0, (100 * progress.done) / progress.total));
 }
 
 /** The server's last words, or ours where news is what is missing. */
@@ -97,6 +113,8 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
       isServers: false,
     };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
+  if (row.says) return { text: singleLine(row.says), isServers: true };
+  if (row.over && row.resultBytes !== null) return { text: TASKS.resultOf(bytes(row.resultBytes)), isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "")
     return { text: singleLine(row.statusMessage), isServers: true };
   return { text: row.progress?.message ? singleLine(row.progress.message) : "", isServers: true };

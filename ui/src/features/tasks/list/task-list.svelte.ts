@@ -1,12 +1,14 @@
 /* The list of tasks as runes: it asks the core for the pages in sight, follows the feed, and keeps cursor, folds and
    selection. What is shown while things change is decided in lib/task-list; what is drawn, by the components. */
 import { untrack } from "svelte";
-import type { ApiError, ListQuery, ListView, TaskRow } from "$lib/bindings";
+import type { ApiError, ListQuery, ListView, TaskRow, TextReach } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 import { clock } from "$lib/clock.svelte";
 import type { FeedState } from "$lib/feed/feed-state";
 import type { Feed } from "$lib/feed/feed.svelte";
 import { parseFilter, toListQuery, type Filter } from "$lib/task-filter";
+import type { BulkTarget } from "../selection/bulk-target";
+import { firstPages, groupOf, type Cursor, type RowRange } from "./row-place";
 import {
   addToSelection,
   ALL_MATCHING,
@@ -38,17 +40,6 @@ import {
   type DisplayedList,
 } from "$lib/task-list";
 
-export interface RowRange {
-  readonly section: number;
-  readonly from: number;
-  readonly to: number;
-}
-export interface Cursor {
-  readonly group: string;
-  readonly index: number;
-  readonly id: string | null;
-}
-
 /** Counts changed: the pages in sight are read again, at most this often (the core counts five times a second). */
 const COUNTS_REST_MS = 250;
 /** Something changed somewhere and counts stayed: rows may have changed places. Cells do not wait for this. */
@@ -67,6 +58,10 @@ export class TaskList {
   selection = $state.raw<Selection>(NOTHING_SELECTED);
   /** What the feed told of rows. Held here, because every frame changes the feed's state, and rows hardly ever. */
   #updated = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
+  /** How far a text was searched in what tasks say; null where none was. */
+  reach = $state.raw<TextReach | null>(null);
+  /** The task that is open is not among those that match. */
+  isOutside = $state(false);
   readonly total = $derived(this.shown.live.total);
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(
@@ -88,6 +83,9 @@ export class TaskList {
   #readAt = 0;
   #isReading = false;
   #watched = "";
+  /** The row under the pointer, by its number; -1 for none. */
+  #pointed = -1;
+  #hasFocus = false;
 
   constructor(backend: Backend, feed: Feed, cache: ListCache) {
     this.#backend = backend;
@@ -169,6 +167,18 @@ export class TaskList {
     return newer(this.rows.get(id), this.#updated.get(id));
   }
 
+  /** The pointer is over a row, or over none any more: then what waited takes its place. */
+  pointAt(at: number): void {
+    if (at === this.#pointed) return;
+    this.#pointed = at;
+    if (this.shown.pendingChanges > 0) this.#soon(COUNTS_REST_MS);
+  }
+
+  focused(isHere: boolean): void {
+    this.#hasFocus = isHere;
+    if (!isHere && this.shown.pendingChanges > 0) this.#soon(COUNTS_REST_MS);
+  }
+
   /** The row under the cursor. */
   get under(): TaskRow | undefined {
     return this.cursor?.id ? this.byId(this.cursor.id) : undefined;
@@ -188,6 +198,35 @@ export class TaskList {
     if (this.shown.pendingChanges === 0) return;
     this.shown = displayLatest(this.shown.live);
     this.#keepCursor();
+  }
+
+  /** Finds the row of an opened task, wherever it stands, and puts the cursor on it. Returns its number; -1 when it is
+   *  under the cursor already, or not in this list. */
+  async reveal(id: string | null): Promise<number> {
+    this.isOutside = false;
+    if (id === null || this.cursor?.id === id) return -1;
+    const query = this.query();
+    const turn = this.#turn;
+    try {
+      // With words to look for, the id cannot be asked for beside them: then only what is newest is looked through.
+      const named = query.text === null ? await this.#page({ ...query, text: id }, null) : null;
+      if (turn !== this.#turn) return -1;
+      const [row] = named?.rows ?? [this.byId(id)];
+      this.isOutside = named !== null && row?.id !== id;
+      if (row?.id !== id) return -1;
+      const group = groupOf(row, query.groupBy);
+      const { page, rows, view } = await this.#page(query, { group, page: 0 });
+      const index = page?.ids.indexOf(id) ?? -1;
+      if (turn !== this.#turn || page === null || index < 0) return -1;
+      this.#keep(rows);
+      this.shown = displayLatest(loadedList(view, [...this.shown.live.pages.values(), page]));
+      if (this.folded.has(group)) this.fold(group);
+      this.cursor = { group, index, id };
+      return this.number;
+    } catch {
+      // The list is as it was; whether the task is in it is not known.
+      return -1;
+    }
   }
 
   fold(group: string): void {
@@ -215,13 +254,15 @@ export class TaskList {
     this.selection = addToSelection(this.selection, ids);
   }
 
-  /** First what is loaded; once that is chosen, or when that is all there is, everything that matches. */
+  /** Everything that matches, whatever is loaded of it. */
   selectAll(): void {
-    const loaded = this.#loadedOpen();
-    const isMore = loaded.some((id) => !isSelected(this.selection, id));
-    if (this.selection.kind === "some" && isMore && loaded.length < this.total)
-      this.selection = addToSelection(this.selection, loaded);
-    else this.selection = ALL_MATCHING;
+    this.selection = ALL_MATCHING;
+  }
+
+  /** What the selection stands for. */
+  target(): BulkTarget {
+    const { selection } = this;
+    return selection.kind === "all" ? { kind: "all", query: this.query() } : { kind: "some", ids: [...selection.ids] };
   }
 
   clear(): void {
@@ -289,7 +330,7 @@ export class TaskList {
     const turn = this.#turn;
     const query = this.query();
     try {
-      const names = isNew ? this.#firstPages() : this.#wanted();
+      const names = isNew ? firstPages(this.filter.groupBy) : this.#wanted();
       const answers = await Promise.all(names.map((at) => this.#page(query, at)));
       if (turn !== this.#turn) return;
       const view = answers[answers.length - 1]?.view;
@@ -298,6 +339,7 @@ export class TaskList {
         view,
         answers.flatMap(({ page }) => (page === null ? [] : [page])),
       );
+      this.reach = view.text ?? null;
       this.#keep(answers.flatMap(({ rows }) => rows));
       this.shown = isNew ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
       if (this.shown.pendingChanges === 0) this.#keepCursor();
@@ -320,22 +362,6 @@ export class TaskList {
         this.#watch();
         this.#fill();
       }
-    }
-  }
-
-  /** The groups are not known yet: those that come first, or one row for the counts. */
-  #firstPages(): (PageName | null)[] {
-    switch (this.filter.groupBy) {
-      case "none":
-        return [{ group: "", page: 0 }];
-      case "need":
-        return [
-          { group: "needsYou", page: 0 },
-          { group: "moving", page: 0 },
-        ];
-      case "server":
-      case "agent":
-        return [null];
     }
   }
 
@@ -365,7 +391,7 @@ export class TaskList {
     // An ungrouped list is one group without a name.
     const groups = query.groupBy === "none" ? [{ group: "", count: view.total }] : view.groups;
     return {
-      view: { groups, total: view.total, all: view.all },
+      view: { ...view, groups },
       rows,
       page: at === null ? null : { ...at, ids: rows.map((row) => row.id) },
     };
@@ -428,16 +454,20 @@ export class TaskList {
     this.rows = new Map([...this.rows].filter(([id]) => cached.has(id)));
   }
 
-  /** The row nothing may push: the cursor's when it is in sight, else the first in sight once the list is scrolled. */
+  /** The row nothing may push: that under the pointer or with the focus, the lower of both; else the first in sight once
+   *  the list is scrolled. What nobody points at takes its place at once. */
   #anchor(): Anchor | null {
     const { cursor } = this;
     const isSeen =
+      this.#hasFocus &&
       cursor !== null &&
       this.#visible.some(
         ({ section, from, to }) =>
           this.shown.sections[section]?.group === cursor.group && cursor.index >= from && cursor.index < to,
       );
-    if (isSeen) return cursor;
+    const place = positionAt(this.shown.sections, this.folded, Math.max(isSeen ? this.number : -1, this.#pointed));
+    const held = place === null ? undefined : this.shown.sections[place.section];
+    if (place !== null && held !== undefined) return { group: held.group, index: place.index };
     const first = this.#visible.find(({ from, to }) => to > from);
     const group = first === undefined ? undefined : this.shown.sections[first.section]?.group;
     if (first === undefined || group === undefined || (first.section === 0 && first.from === 0)) return null;

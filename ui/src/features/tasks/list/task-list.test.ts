@@ -36,6 +36,11 @@ describe("the list over a living core", () => {
     await settle();
     return { backend, feed, kept, list, settle };
   }
+  /** An answer, with the time it takes. */
+  async function soon<T>(answer: Promise<T>): Promise<T> {
+    await vi.advanceTimersByTimeAsync(500);
+    return answer;
+  }
   const truth = (backend: ReturnType<typeof fake>) => [...backend.state.rows.values()];
 
   test("counts_are_exact_and_only_what_is_seen_is_loaded", async () => {
@@ -76,6 +81,7 @@ describe("the list over a living core", () => {
     const { backend, list, settle } = await open({ tasks: 30 });
     const moving = list.shown.sections.findIndex((section) => section.group === "moving");
     const before = list.shown.sections[0]?.count ?? 0;
+    list.focused(true);
     list.moveTo(before + 1);
     const focused = list.under?.id;
     const other = truth(backend).find((row) => row.group === "finished");
@@ -143,10 +149,42 @@ describe("the list over a living core", () => {
     expect(list.row(0, 0)?.phase).toBe("running");
   });
 
-  test("all_in_view_then_all_that_match", async () => {
+  test("a_finished_row_leaves_moving_within_two_seconds_unless_the_pointer_is_on_it", async () => {
+    const { backend, list, settle } = await open({ tasks: 30 });
+    const moving = list.shown.sections.findIndex((section) => section.group === "moving");
+    const first = list.shown.sections[0]?.count ?? 0;
+    const row = list.row(moving, 0);
+    list.pointAt(first);
+    backend.state.change(row?.id ?? "", { phase: "done", group: "finished", over: true });
+    await settle(6);
+    expect(list.row(moving, 0)?.id, "it stays under the pointer").toBe(row?.id);
+    list.pointAt(-1);
+    await settle(6);
+    const rest = list.shown.sections[moving]?.count ?? 0;
+    const ids = Array.from({ length: rest }, (_, index) => list.row(moving, index)?.id);
+    expect(ids, "it left when the pointer did").not.toContain(row?.id);
+    expect(list.shown.pendingChanges, "and nothing waits").toBe(0);
+  });
+
+  test("ones_own_start_is_found_and_stands_under_the_cursor", async () => {
+    const { backend, list } = await open({ tasks: 500 });
+    list.moveTo(0);
+    const started = await soon(backend.call("tasks.start", { server: "docs", tool: "index_folder", arguments: {} }));
+    const at = await soon(list.reveal(started.id));
+    expect(at, "it has a place").toBeGreaterThanOrEqual(0);
+    expect(list.under?.id).toBe(started.id);
+    expect(list.isOutside).toBe(false);
+  });
+
+  test("a_started_task_that_the_filter_leaves_out_is_told", async () => {
+    const { backend, list } = await open({ tasks: 100 }, "server:github");
+    const started = await soon(backend.call("tasks.start", { server: "docs", tool: "index_folder", arguments: {} }));
+    expect(await soon(list.reveal(started.id))).toBe(-1);
+    expect(list.isOutside).toBe(true);
+  });
+
+  test("select_all_means_all_that_match_at_once", async () => {
     const { list } = await open({ tasks: 5_000 });
-    list.selectAll();
-    expect([list.selection.kind, list.selectedCount < 5_000]).toEqual(["some", true]);
     list.selectAll();
     expect([list.selection.kind, list.selectedCount]).toEqual(["all", 5_000]);
   });

@@ -57,6 +57,9 @@ export const ICONS = [
   "fold",
   "agents",
   "gauge",
+  "expand",
+  "shrink",
+  "book",
 ] as const;
 
 export type IconName = (typeof ICONS)[number];

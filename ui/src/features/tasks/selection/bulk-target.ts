@@ -1,0 +1,69 @@
+/* What a selection stands for: some tasks by name, or all that match a query; and reading them from the core. */
+import type { ListQuery, Phase, TaskRow } from "$lib/bindings";
+import type { Backend } from "$lib/backend/backend";
+import { cancellableQuery, planBulkCancel, rowOf } from "./bulk-cancel";
+
+export type BulkTarget =
+  { readonly kind: "some"; readonly ids: readonly string[] } | { readonly kind: "all"; readonly query: ListQuery };
+
+export interface SelectionCounts {
+  readonly cancellable: number;
+  readonly resolvable: number;
+}
+
+/** Phases in which a person may say that nothing more is to come (`tasks.unwatch`). */
+const RESOLVABLE: readonly Phase[] = ["lost", "unconfirmed"];
+/** Rows read at a time; as many as one call gives. */
+const PAGE = 1_000;
+/** Rows read at most: as many as one call cancels. */
+export const ROWS_MAX = 20_000;
+
+export const isResolvable = (row: Pick<TaskRow, "phase">): boolean => RESOLVABLE.includes(row.phase);
+
+/** The query of what can be marked resolved among what matches; null when no phase of it can. */
+export function resolvableQuery(query: ListQuery): ListQuery | null {
+  const phases = query.phases.length === 0 ? [...RESOLVABLE] : query.phases.filter((one) => RESOLVABLE.includes(one));
+  return phases.length === 0 ? null : { ...query, phases, groupBy: "none" };
+}
+
+export async function countSelection(
+  backend: Backend,
+  target: BulkTarget,
+  known: (id: string) => TaskRow | undefined,
+): Promise<SelectionCounts> {
+  if (target.kind === "some") {
+    const rows = target.ids.flatMap((id) => known(id) ?? []);
+    return { cancellable: planBulkCancel(rows).rows.length, resolvable: rows.filter(isResolvable).length };
+  }
+  const queries = [cancellableQuery(target.query), resolvableQuery(target.query)];
+  const asked = queries.filter((query) => query !== null);
+  const counts = asked.length === 0 ? [] : (await backend.call("tasks.counts", { queries: asked })).counts;
+  const [cancellable, resolvable] = queries.map((query) => (query === null ? 0 : (counts[asked.indexOf(query)] ?? 0)));
+  return { cancellable: cancellable ?? 0, resolvable: resolvable ?? 0 };
+}
+
+/** The rows of a selection; what is gone by now is left out. */
+export async function rowsOf(
+  backend: Backend,
+  target: BulkTarget,
+  known: (id: string) => TaskRow | undefined,
+): Promise<TaskRow[]> {
+  const rows: TaskRow[] = [];
+  if (target.kind === "some") {
+    for (const id of target.ids) {
+      const row = known(id) ?? (await backend.call("tasks.show", { id }).then(rowOf, () => undefined));
+      if (row !== undefined) rows.push(row);
+    }
+    return rows;
+  }
+  const query = { ...target.query, groupBy: "none" as const };
+  const seen = new Set<string>();
+  for (let offset = 0; offset < ROWS_MAX; offset += PAGE) {
+    const page = await backend.call("tasks.page", { query, group: null, offset, limit: PAGE });
+    // What came in meanwhile moved rows to the next page: each is taken once.
+    for (const row of page.rows) if (!seen.has(row.id)) rows.push(row);
+    for (const row of page.rows) seen.add(row.id);
+    if (page.rows.length < PAGE) break;
+  }
+  return rows;
+}

@@ -1,0 +1,107 @@
+/* What a made-up core answers about a server that runs: its log, its reply times, and who ends it. */
+import type { RequestTimesDto, ServerDto, ServerLogLine, SpanTimes } from "$lib/bindings";
+import type { Answers } from "../calls";
+import type { CoreState } from "../core-state";
+import { iso } from "../random";
+
+type ServerCalls = Pick<
+  Answers,
+  "servers.log" | "servers.times" | "servers.running" | "servers.restart" | "servers.end" | "servers.change"
+>;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const STEP_MS = 10 * MINUTE_MS;
+const LINES = 1_204;
+const STEPS = 36;
+
+const SAID = [
+  "list_papers: 214 rows, 36 ms",
+  "index_folder: start, 6,900 files",
+  "embed: batch 9 of 57, 32 pages",
+  "fetch: papers/2026/0417.pdf: read timeout after 10 s, retrying",
+  "hash_tree: 88 %, 17,600 files",
+  "http: pool timeout set to 30 s",
+];
+
+/** A log of so many lines, the last one nine seconds old. */
+export function makeLog(count: number, now: number, said: readonly string[] = SAID): ServerLogLine[] {
+  return Array.from({ length: count }, (_, at) => {
+    const number = at + 1;
+    const base = { number, at: iso(now - (count - at) * 9 * SECOND_MS), agent: null };
+    if (at === 0) return { ...base, event: { kind: "started", pid: 48_211 } };
+    if (number === count - 8) return { ...base, event: { kind: "asked", by: "mara", act: "restart" } };
+    return { ...base, event: { kind: "line", text: said[at % said.length] ?? "" } };
+  });
+}
+
+function times(at: number, scale: number): RequestTimesDto {
+  const wave = 30 + ((at * 7) % 11);
+  const peak = at > 20 && at < 25 ? 4 : 1;
+  return { count: 24 * scale, failed: at % 12 === 5 ? 1 : 0, medianMs: wave, p95Ms: wave * 4 * peak };
+}
+
+export function serverCalls(state: CoreState, server: (name: string) => ServerDto): ServerCalls {
+  const lines = makeLog(LINES, state.now());
+  const acted = (name: string) => ({ name, processes: [48_211], openTasks: server(name).figures.open });
+  return {
+    "servers.log": ({ name, after }) => {
+      const isLocal = server(name).address.kind === "stdio";
+      const all = isLocal ? lines : [{ ...(lines[0] as ServerLogLine), event: { kind: "connected" as const } }];
+      return {
+        lines: after === undefined ? all.slice(-1_000) : all.filter((line) => line.number > after),
+        first: 1,
+        next: all.length + 1,
+        keptBytes: 256 * 1_024,
+      };
+    },
+    "servers.times": () => {
+      const steps = Array.from({ length: STEPS }, (_, at): SpanTimes => ({
+        from: iso(state.now() - (STEPS - at) * STEP_MS),
+        calls: times(at, 1),
+        polls: times(at + 3, 9),
+      }));
+      const span = (from: number): SpanTimes => ({
+        from: iso(from),
+        calls: { count: 844, failed: 7, medianMs: 38, p95Ms: 184 },
+        polls: { count: 7_210, failed: 0, medianMs: 12, p95Ms: 40 },
+      });
+      return {
+        since: iso(state.now() - 6 * 60 * MINUTE_MS),
+        hour: span(state.now() - 60 * MINUTE_MS),
+        day: span(state.now() - 24 * 60 * MINUTE_MS),
+        steps,
+        lastFailure: { at: iso(state.now() - 3 * MINUTE_MS), request: "call", why: "read timeout after 10 s" },
+      };
+    },
+    "servers.running": ({ name }) => {
+      const { figures, address } = server(name);
+      return {
+        processes:
+          address.kind === "http"
+            ? []
+            : [
+                {
+                  pid: 48_211,
+                  agent: null,
+                  since: iso(state.now() - 60 * MINUTE_MS),
+                  group: [
+                    { pid: 48_211, name: "npx" },
+                    { pid: 48_219, name: "node" },
+                  ],
+                },
+              ],
+        openTasks: figures.open,
+        agents: figures.open === 0 ? [] : [{ agent: "research-7", openTasks: figures.open, calls: 1 }],
+      };
+    },
+    "servers.restart": ({ name }) => acted(name),
+    "servers.end": ({ name }) => acted(name),
+    "servers.change": ({ name, address }) => {
+      const changed = { ...server(name), address };
+      state.servers.set(name, changed);
+      state.send({ servers: [changed] });
+      return changed;
+    },
+  };
+}
