@@ -32,13 +32,13 @@ export function must(holds, sentence) {
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until `level` gives something, at most for the limit. */
+/** Waits until `level` gives something, at most for the limit. `what` may be a function that says it at the end. */
 export async function until(what, level, limitMs = LIMIT_MS) {
   const end = Date.now() + limitMs;
   for (;;) {
     const value = await level();
     if (value) return value;
-    must(Date.now() < end, `${what}: not within ${limitMs / 1_000} s`);
+    if (Date.now() >= end) throw new Broken(`${typeof what === 'function' ? what() : what}: not within ${limitMs / 1_000} s`);
     await pause(LOOK_MS);
   }
 }
@@ -156,9 +156,13 @@ export class Stage {
 
   /** Starts the core on its port, unless a bridge brought one meanwhile. */
   restartCore() {
-    return until('a core answers again', async () => {
-      await this.core.start().catch(() => null);
-      return this.core.command('servers', 'list').then(() => true, () => false);
+    // A core that a bridge brought meanwhile is an answer, too; why there is none is what the reader of a failure needs.
+    let why = [];
+    return until(() => `a core answers again (${why.join('; ')})`, async () => {
+      const started = await this.core.start().then(() => null, (error) => error.message);
+      const answered = await this.core.command('servers', 'list').then(() => null, (error) => error.message);
+      why = [started, answered];
+      return answered === null;
     });
   }
 

@@ -58,8 +58,8 @@ export class Agent {
 /** Adds an agent in the window and gives its client, made from nothing but the settings on the screen. */
 export async function addAgent(page, core, name) {
   await page.goto(`${core.url}#/agents`);
-  await page.getByRole('button', { name: 'Add an agent' }).click();
-  const panel = page.getByRole('complementary', { name: 'Add an agent' });
+  await page.getByRole('button', { name: 'Connect an agent' }).click();
+  const panel = page.getByRole('complementary', { name: 'Connect an agent' });
   await panel.getByRole('textbox', { name: 'Name' }).fill(name);
   await page.keyboard.press('Enter');
   await panel.getByText(`${name} may connect`).waitFor();

@@ -46,6 +46,12 @@ export async function accessibilityFaults(page) {
     // Through the debugger: the page's own policy refuses scripts that are put into it, which is what it is for.
     await page.evaluate(source);
   }
+  // Half of a fade has half of its contrast.
+  await page.waitForFunction(() =>
+    document
+      .getAnimations()
+      .every((one) => one.playState !== 'running' || one.effect?.getComputedTiming().iterations === Infinity),
+  );
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   return found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(' ')}: ${node.failureSummary}`));
 }

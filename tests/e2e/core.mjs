@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PROGRAM = process.env.TASKWARDEN ?? join(ROOT, 'target/debug/taskwarden');
+export const PROGRAM = process.env.TASKWARDEN ?? join(ROOT, 'target/debug/taskwarden');
 
 export class Core {
   #child = null;
@@ -38,6 +38,7 @@ export class Core {
       child.once('exit', (status) => reject(new Error(`the core ended with ${status}: ${errors}`)));
     });
     this.url = told.url;
+    this.link = told.link;
     this.port = Number(new URL(told.url).port);
     return this;
   }
@@ -61,7 +62,9 @@ export class Core {
 
   /** A command of the same program on the same directory; gives its standard output as JSON. */
   async command(...args) {
-    const child = spawn(PROGRAM, [...args, '--json'], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    // What follows two dashes belongs to somebody else's program.
+    const end = args.includes('--') ? args.indexOf('--') : args.length;
+    const child = spawn(PROGRAM, [...args.slice(0, end), '--json', ...args.slice(end)], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     let errors = '';
     child.stdout.on('data', (chunk) => (out += chunk));

@@ -66,7 +66,7 @@ try {
   };
   for (const theme of ['light', 'dark']) {
     const page = await openWindow(browser, core, { theme });
-    await page.getByText('Nothing to watch yet').waitFor();
+    await page.getByText('Three ways to start').waitFor();
     await picture(page, `first-run-${theme}`);
     await page.context().close();
   }
@@ -87,7 +87,6 @@ try {
       await page.getByText('backfill_orders').last().waitFor();
       await picture(page, `task-cancelling-${size}`);
       await go(`tasks/${set.done.handle}`);
-      await page.getByRole('tab', { name: /Result/ }).click();
       await page.getByText('Indexed 4,211 files').first().waitFor();
       await picture(page, `task-result-${size}`);
       await go('servers');

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tests::bench::{cpu, program, row};
 use tests::budget::of;
 use tests::gate::Gate;
-use tests::load::{Measured, Target, Work, over_http, tools_call};
+use tests::load::{Measured, Speech, Target, Work, over_http, tools_call};
 use tests::peers;
 use tests::reader::{Reader, held, link, words};
 use tests::tiny;
@@ -69,7 +69,8 @@ fn gateway(server: &str, counting: bool) -> (Gate, Target) {
     gate.add_server("tiny", &["--url", server]);
     let token = gate.add_agent("bench");
     gate.count_by("bench", "o200k", 200_000);
-    let target = Target { address: gate.address(), path: "/mcp/tiny".into(), tokens: vec![token] };
+    let target =
+        Target { address: gate.address(), path: "/mcp/tiny".into(), tokens: vec![token], speech: Speech::Modern };
     (gate, target)
 }
 

@@ -179,6 +179,7 @@ fn cancels_of_rmcp_tasks_are_told_truthfully() {
     add_url(&home, "rmcp", peer.url());
 
     let obeyed = home.call("rmcp", "forever", &json!({}));
+    home.wait_taken(&obeyed);
     let ran = home.run(["tasks", "cancel", &obeyed, "--yes", "--wait"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let task = home.wait_phase(&obeyed, "cancelled");
@@ -186,6 +187,7 @@ fn cancels_of_rmcp_tasks_are_told_truthfully() {
 
     let finish = home.path().join("finish");
     let unmoved = home.call("rmcp", "unmoved", &json!({"until": finish}));
+    home.wait_taken(&unmoved);
     assert_eq!(home.run(["tasks", "cancel", &unmoved, "--yes"]).code, 0);
     let task = home.task(&unmoved);
     assert_eq!((&task["phase"], &task["intent"]["state"]), (&json!("cancelling"), &json!("acknowledged")), "{task}");

@@ -40,7 +40,7 @@ test('a question is answered by keyboard and the task goes on', async () => {
   await enterForm(page);
   await page.keyboard.type('CHG-1');
   await page.keyboard.press('Control+Enter');
-  await page.getByText('Nothing needs you').first().waitFor();
+  await page.getByText('Nothing needs you').filter({ visible: true }).first().waitFor();
   const answer = await until('the answer reaches the server', () => on.server.answers[0]);
   expect(answer).toMatchObject({ nonce: 'alpha', key: 'go', action: 'accept', content: { ticket: 'CHG-1', limit: 1.5 } });
   on.server.finish(task, [{ type: 'text', text: 'rolled out' }]);

@@ -1,53 +1,77 @@
-//! `cargo xtask test`: everything CI checks, in its order (style 56).
+//! `cargo xtask test`: everything CI checks (style 56), two steps at a time.
 //!
-//! `.ci/run` calls nothing else, so a green run here is a green run there. Stops at the first step that fails, with
-//! what to do, and prints how long each step took. One package selection, `--workspace`, everywhere: any other would
-//! compile the heavy crates a second time.
+//! `.ci/run` calls nothing else, so a green run here is a green run there. `checks/lanes.rs` runs the steps; here they
+//! get their order. Compilers keep every core busy and stand in one lane; installations, the page and browsers mostly
+//! wait for the network or a timer and stand in the other. One package selection, `--workspace`, everywhere: any other
+//! would compile the heavy crates a second time.
 
-use std::time::{Duration, Instant};
+mod lanes;
+
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::setup::install;
 use crate::workspace::Workspace;
-use crate::{journeys, page, process, supply, table, tidy};
+use crate::{journeys, page, process, supply, tidy};
 
-type Step = (&'static str, fn(&Workspace) -> Result<(), Failure>);
+/// One check, known by its name.
+struct Step {
+    name: &'static str,
+    /// Steps of the other lane that must have passed before. Those of its own lane come before it anyway.
+    needs: &'static [&'static str],
+    run: fn(&Workspace) -> Result<(), Failure>,
+}
 
-/// The page before everything that carries it.
-const STEPS: [Step; 14] = [
-    ("tools", install::tools),
-    ("packages", install::for_tests),
-    ("format", format),
-    ("tidy", tidy::run),
-    ("supply", supply::check),
-    ("page", page::check),
-    ("clippy", clippy),
-    ("docs", docs),
-    ("build", build),
-    ("peers", install::peers),
-    ("tests", tests),
-    ("stories", page::sampled_stories),
-    ("journeys", journeys::run),
-    ("window", journeys::window),
+const fn step(name: &'static str, needs: &'static [&'static str], run: fn(&Workspace) -> Result<(), Failure>) -> Step {
+    Step { name, needs, run }
+}
+
+/// Tests at a time for each core. Together they use 345 s of a processor and wait for the rest of their time (1,509
+/// tests on two cores, measured 2026-11-22); with two a core the longest of them decided how long all took.
+const TESTS_A_CORE: usize = 3;
+
+/// `-D warnings` as `cargo clippy` hands it to its compiler (clippy 1.95). Another value would only cost time.
+const CLIPPY_LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
+/// What compiles, and the tests of what was compiled. The window and the command line carry the page.
+const COMPILED: [Step; 9] = [
+    step("tools", &[], install::tools),
+    step("format", &[], format),
+    step("tidy", &[], tidy::run),
+    step("supply", &[], supply::check),
+    step("clippy", &["packages", "page"], clippy),
+    step("docs", &[], docs),
+    step("build", &[], build),
+    step("tests", &["peers"], tests),
+    step("window", &["journeys"], journeys::window),
+];
+
+/// What is installed, and everything with JavaScript in it. The journeys have the programs; the clock of a page that is
+/// looked at stands still, so the stories do not mind what runs beside them.
+const BESIDE: [Step; 6] = [
+    step("packages", &[], install::for_tests),
+    step("page", &[], page::build_anew),
+    step("peers", &[], install::peers),
+    step("page checks", &[], page::check),
+    step("stories", &[], page::sampled_stories),
+    step("journeys", &["build"], journeys::run),
 ];
 
 /// Runs all steps.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
-    let mut rows = Vec::new();
-    let mut failed = None;
-    for (name, step) in STEPS {
-        println!("== {name}");
-        let begun = Instant::now();
-        let ended = step(workspace);
-        let result = if ended.is_ok() { "ok" } else { "failed" };
-        rows.push(vec![name.to_owned(), seconds(begun.elapsed()), result.to_owned()]);
-        if ended.is_err() {
-            failed = ended.err();
-            break;
-        }
+    lanes::run(workspace, [&COMPILED, &BESIDE])
+}
+
+/// Runs some steps by their names, one after the other, with their output on our terminal.
+pub(crate) fn run_some(workspace: &Workspace, names: &[&str]) -> Result<(), Failure> {
+    for &name in names {
+        let named = COMPILED.iter().chain(&BESIDE).find(|step| step.name == name).ok_or_else(|| {
+            let all: Vec<_> = COMPILED.iter().chain(&BESIDE).map(|step| step.name).collect();
+            Failure::new(format!("there is no step `{name}`"), format!("The steps are: {}.", all.join(", ")))
+        })?;
+        (named.run)(workspace)?;
     }
-    println!("\n{}", table::lay_out(&["step", "time", "result"], &rows));
-    failed.map_or(Ok(()), Err)
+    Ok(())
 }
 
 fn format(workspace: &Workspace) -> Result<(), Failure> {
@@ -59,9 +83,22 @@ fn clippy(workspace: &Workspace) -> Result<(), Failure> {
     process::run(&mut process::cargo(workspace, &arguments), "Fix what clippy names above; bans give their reason.")
 }
 
+/// rustdoc reads the libraries as a compiler checked them. Those that clippy checked a moment ago serve as well, which
+/// cargo sees when it is told of the same compiler and the same lints; without it all of them are checked again.
 fn docs(workspace: &Workspace) -> Result<(), Failure> {
     let mut docs = process::cargo(workspace, &["doc", "--workspace", "--no-deps", "--quiet"]);
+    if let Some(driver) = clippy_driver(workspace) {
+        docs.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", CLIPPY_LINTS);
+    }
     process::run(docs.env("RUSTDOCFLAGS", "-D warnings"), "Fix the documentation that rustdoc names above.")
+}
+
+/// The compiler that `cargo clippy` puts in the place of rustc: beside itself in the toolchain.
+fn clippy_driver(workspace: &Workspace) -> Option<PathBuf> {
+    let said = process::program_in(workspace, "rustc", &["--print", "sysroot"]).output().ok()?.stdout;
+    let driver = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
+    let driver = Path::new(String::from_utf8_lossy(&said).trim()).join("bin").join(driver);
+    driver.is_file().then_some(driver)
 }
 
 fn build(workspace: &Workspace) -> Result<(), Failure> {
@@ -71,14 +108,53 @@ fn build(workspace: &Workspace) -> Result<(), Failure> {
 
 /// With cargo-nextest where it is installed (one process per test), else with cargo alone; both must pass.
 fn tests(workspace: &Workspace) -> Result<(), Failure> {
+    let threads = (cores() * TESTS_A_CORE).to_string();
     let arguments = if process::is_there("cargo-nextest", &["nextest", "--version"]) {
-        vec!["nextest", "run", "--workspace", "--profile", "ci"]
+        vec!["nextest", "run", "--workspace", "--profile", "ci", "--test-threads", &threads]
     } else {
         vec!["test", "--workspace", "--quiet"]
     };
     process::run(&mut process::cargo(workspace, &arguments), "The failing tests are named above with their reason.")
 }
 
-fn seconds(took: Duration) -> String {
-    format!("{:.1} s", took.as_secs_f64())
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_has_one_name_and_needs_steps_that_do_not_need_it() {
+        let names: Vec<&str> = COMPILED.iter().chain(&BESIDE).map(|step| step.name).collect();
+        for (at, name) in names.iter().enumerate() {
+            assert_eq!(names.iter().position(|other| other == name), Some(at), "`{name}` is one step");
+        }
+        for (lane, other) in [(&COMPILED[..], &BESIDE[..]), (&BESIDE[..], &COMPILED[..])] {
+            for need in lane.iter().flat_map(|step| step.needs) {
+                assert!(other.iter().any(|step| step.name == *need), "`{need}` is a step of the other lane");
+            }
+        }
+        // Both lanes come to their ends when nothing fails: what stands first in one never waits for what waits for it.
+        let (mut compiled, mut beside) = (0, 0);
+        loop {
+            let is_done =
+                |name: &&str| COMPILED[..compiled].iter().chain(&BESIDE[..beside]).any(|step| step.name == *name);
+            if COMPILED.get(compiled).is_some_and(|step| step.needs.iter().all(is_done)) {
+                compiled += 1;
+            } else if BESIDE.get(beside).is_some_and(|step| step.needs.iter().all(is_done)) {
+                beside += 1;
+            } else {
+                break;
+            }
+        }
+        assert_eq!((compiled, beside), (COMPILED.len(), BESIDE.len()), "steps that run");
+    }
+
+    #[test]
+    fn a_step_that_is_not_there_is_answered_with_those_that_are() {
+        let failure = run_some(&Workspace::at(Path::new("/")), &["lint"]).unwrap_err().to_string();
+        assert!(failure.contains("`lint`") && failure.contains("clippy, docs, build"), "{failure}");
+    }
 }

@@ -15,7 +15,7 @@ const SHOTS: &str = "target/screenshots";
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, E2E)?;
     let mut journeys = node::npm(workspace, E2E, &["test"])?;
-    journeys.env("TASKWARDEN", program(workspace, "taskwarden"));
+    journeys.env("TASKWARDEN", workspace.built("taskwarden"));
     process::run(
         &mut journeys,
         "The journey that failed is named above; run it alone with `npx vitest` in `tests/e2e`.",
@@ -30,8 +30,8 @@ pub(crate) fn window(workspace: &Workspace) -> Result<(), Failure> {
     if let Some((_, path)) = node.get_envs().find(|(name, _)| *name == "PATH") {
         smoke.env("PATH", path.unwrap_or_default());
     }
-    smoke.env("TASKWARDEN", program(workspace, "taskwarden"));
-    smoke.env("TASKWARDEN_WINDOW", program(workspace, "taskwarden-desktop"));
+    smoke.env("TASKWARDEN", workspace.built("taskwarden"));
+    smoke.env("TASKWARDEN_WINDOW", workspace.built("taskwarden-desktop"));
     smoke.env("TASKWARDEN_SHOTS", workspace.path(SHOTS));
     process::run(&mut smoke, "What the window did is above; `tests/smoke/run.sh` runs it alone.")
 }
@@ -44,13 +44,9 @@ pub(crate) fn screenshots(workspace: &Workspace) -> Result<(), Failure> {
     process::run(&mut build, "Fix what the compiler names above.")?;
     node::install(workspace, E2E)?;
     let mut shots = node::npm(workspace, E2E, &["run", "screenshots"])?;
-    shots.env("TASKWARDEN", program(workspace, "taskwarden"));
+    shots.env("TASKWARDEN", workspace.built("taskwarden"));
     shots.env("TASKWARDEN_SHOTS", workspace.path(SHOTS));
     process::run(&mut shots, "What failed is named above.")?;
     println!("the pictures are in `{SHOTS}`");
     Ok(())
-}
-
-fn program(workspace: &Workspace, name: &str) -> std::path::PathBuf {
-    workspace.target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -29,7 +29,8 @@ use workspace::Workspace;
 
 const HELP: &str = "\
 cargo xtask run           build and open the window; without a display, serve the same page to a browser
-cargo xtask test          everything CI checks, in its order; installs what is missing
+cargo xtask test          everything CI checks, two steps at a time; installs what is missing
+cargo xtask test STEP...  some of its steps, such as `clippy` or `page checks`, with their output here
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
 cargo xtask supply        known weaknesses, licences and sources of what we build from others
 cargo xtask licenses      write the licence texts that go into the packages
@@ -41,7 +42,7 @@ cargo xtask window        drive the built window: demo, content policy, notifica
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
 cargo xtask peers         install the servers and clients that the integration tests talk to
 cargo xtask conformance   the official conformance runner, before and behind the gateway
-cargo xtask bench         the performance table, in release mode
+cargo xtask bench [PART...]  the performance table, or parts of it, in release mode: `bench gateway`
 cargo xtask torture [N]   kill the core at N random moments (1000), guess a million handles
 cargo xtask torture agents [FILTER...]  four real agent programs in every scenario, or in some: --program codex
 cargo xtask help          this text";
@@ -69,6 +70,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
     match (name, rest.as_slice()) {
         ("run", []) => run::run(&workspace),
         ("test", []) => checks::run(&workspace),
+        ("test", steps) => checks::run_some(&workspace, steps),
         ("page", []) => page::build(&workspace),
         ("stories", []) => page::stories(&workspace),
         ("bindings", []) => bindings::write(&workspace),
@@ -80,7 +82,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("licenses", []) => supply::write(&workspace),
         ("advisories", []) => supply::renew(&workspace),
         ("conformance", []) => conformance::run(&workspace),
-        ("bench", []) => bench::run(&workspace),
+        ("bench", parts) => bench::run(&workspace, parts),
         ("torture", []) => torture::run(&workspace, torture::KILLS),
         ("torture", ["agents", filter @ ..]) => agents::run(&workspace, filter),
         ("torture", [kills]) => torture::run(&workspace, torture::parse(kills)?),

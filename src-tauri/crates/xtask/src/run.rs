@@ -4,7 +4,7 @@
 //! says so, builds the command line alone and becomes `taskwarden serve`, which shows the same page in a browser. Both
 //! become the program, so that Ctrl-C and signals reach it and it drains. Nothing is added to anybody's data folder.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ fn open_window(workspace: &Workspace) -> Result<(), Failure> {
     // The same package selection as everywhere else, so that nothing is compiled twice.
     process::run(&mut process::cargo(workspace, &["build", "--workspace", "--bins"]), COMPILER)?;
     println!("Opening the window. Closing it keeps it in the tray, where there is one.");
-    become_it(&mut Command::new(program(workspace, "taskwarden-desktop")))
+    become_it(&mut Command::new(workspace.built("taskwarden-desktop")))
 }
 
 fn serve(workspace: &Workspace) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ fn serve(workspace: &Workspace) -> Result<(), Failure> {
     println!("building in the dev profile (fast to build, slower to run); the first time takes several minutes");
     // Only the default members: the window's libraries are not needed.
     process::run(&mut process::cargo(workspace, &["build", "--bins"]), COMPILER)?;
-    let program = program(workspace, "taskwarden");
+    let program = workspace.built("taskwarden");
     if core_answers(&program) {
         println!("A core runs already on this data folder.");
         return become_it(Command::new(&program).arg("ui"));
@@ -68,8 +68,4 @@ fn become_it(program: &mut Command) -> Result<(), Failure> {
 fn become_it(program: &mut Command) -> Result<(), Failure> {
     // Not run here. Without exec it is a child; both get Ctrl-C.
     process::run(program, "Its own message is above; `taskwarden doctor` names what is wrong and its cure.")
-}
-
-fn program(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -49,6 +49,11 @@ impl Workspace {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from)
     }
 
+    /// A program of ours in the dev profile, where a build puts it.
+    pub(crate) fn built(&self, name: &str) -> PathBuf {
+        self.target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// The text of a file below the root.
     pub(crate) fn read(&self, inside: &str) -> Result<String, Failure> {
         fs::read_to_string(self.path(inside))

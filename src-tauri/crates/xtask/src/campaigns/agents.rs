@@ -24,8 +24,8 @@ pub(crate) fn run(workspace: &Workspace, filter: &[&str]) -> Result<(), Failure>
     let lost = |why: std::io::Error| Failure::new(format!("the programs could not be run: {why}"), "Try it again.");
     let script = workspace.path(install::AGENTS).join("run.mjs");
     let mut harness = node::node(workspace, &[&script.to_string_lossy(), "--json", "--jobs", JOBS])?;
-    let built = |name| workspace.target().join("debug").join(name);
-    harness.args(filter).env("TASKWARDEN", built("core-under-test")).env("TASKWARDEN_RMCP_PEER", built("rmcp-peer"));
+    harness.args(filter).env("TASKWARDEN", workspace.built("core-under-test"));
+    harness.env("TASKWARDEN_RMCP_PEER", workspace.built("rmcp-peer"));
     let mut running = harness.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(lost)?;
     let mut rows = Vec::new();
     if let Some(printed) = running.stdout.take() {

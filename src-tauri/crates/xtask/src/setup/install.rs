@@ -9,6 +9,7 @@ use std::fs;
 
 use crate::failure::Failure;
 use crate::process;
+use crate::setup::install_lock::{self, InstallKind};
 use crate::setup::node;
 use crate::workspace::Workspace;
 
@@ -139,6 +140,7 @@ pub(crate) fn system(workspace: &Workspace, packages: &[&str]) -> Result<(), Fai
     if !process::is_there("apt-get", &["--version"]) {
         return Err(Failure::new(format!("this machine lacks {names}"), hint));
     }
+    let _turn = install_lock::take(workspace, InstallKind::System)?;
     println!("installing system packages: {names}");
     process::run(&mut process::program_in(workspace, "apt-get", &["update", "-qq"]), &hint)?;
     let mut install = process::program_in(workspace, "apt-get", &["install", "-y", "-qq", "--no-install-recommends"]);

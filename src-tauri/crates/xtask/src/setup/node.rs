@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::process;
 use crate::setup::install;
+use crate::setup::install_lock::{self, InstallKind};
 use crate::workspace::Workspace;
 
 /// The oldest Node that the build tools of the page run on: Vite 8.
@@ -53,6 +54,7 @@ pub(crate) fn node(workspace: &Workspace, arguments: &[&str]) -> Result<Command,
 pub(crate) fn install(workspace: &Workspace, folder: &str) -> Result<(), Failure> {
     let lock = workspace.read(&format!("{folder}/package-lock.json"))?;
     let stamp = workspace.path(folder).join("node_modules/.installed-lock");
+    let _turn = install_lock::take(workspace, InstallKind::Npm)?;
     if std::fs::read_to_string(&stamp).is_ok_and(|had| had == lock) {
         return Ok(());
     }
@@ -74,6 +76,7 @@ fn path(workspace: &Workspace) -> Result<OsString, Failure> {
     }
     let folder = workspace.path(FETCHED_TO);
     let inside = folder.join("node_modules").join(FETCHED.0).join("bin");
+    let _turn = install_lock::take(workspace, InstallKind::Node)?;
     if version(&inside.join("node").to_string_lossy()).is_none_or(|version| version < OLDEST) {
         fetch(workspace, &folder)?;
     }

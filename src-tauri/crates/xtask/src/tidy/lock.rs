@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_name_of_crates_io_may_stand_in_a_cargo_lock() {
+    fn only_the_name_of_crates_io_check_may_stand_in_a_cargo_lock() {
         let mirror = "source = \"registry+https://mirror.example/index\"";
         let text = format!("name = \"a\"\n{CRATES_IO}\n\nname = \"b\"\n{mirror}\n");
         let lines: Vec<usize> = check("Cargo.lock", &text).iter().map(|found| found.line).collect();

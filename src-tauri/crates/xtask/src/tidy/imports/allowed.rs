@@ -18,7 +18,7 @@ const LIST: [Allowed; 13] = [
     Allowed {
         name: "domain",
         ours: "",
-        outside: "futures-core jiff serde_json serde_json_canonicalizer sha2 thiserror uuid",
+        outside: "bytestring futures-core jiff serde_json serde_json_canonicalizer sha2 thiserror uuid",
         dev: "",
         build: "",
     },
@@ -47,7 +47,7 @@ const LIST: [Allowed; 13] = [
     Allowed {
         name: "mcp",
         ours: "domain engine keeper",
-        outside: "axum base64 bytes futures futures-core hmac http hyper hyper-util jiff jsonschema memchr \
+        outside: "axum base64 bytes bytestring futures futures-core hmac http httparse hyper hyper-util jiff jsonschema memchr \
                   parking_lot process-wrap reqwest rmcp serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
         dev: "rustix testkit tokens tracing-subscriber",
@@ -73,7 +73,7 @@ const LIST: [Allowed; 13] = [
         name: "host",
         ours: "api demo domain engine keeper mcp registry tokens",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
-                  hex hyper hyper-util idna indicatif jiff keyring nix notify-rust parking_lot percent-encoding \
+                  hex hyper hyper-util idna indicatif jiff keyring mimalloc nix notify-rust parking_lot percent-encoding \
                   reqwest rust-embed rustix serde serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
         dev: "testkit",
         build: "",
@@ -90,7 +90,7 @@ const LIST: [Allowed; 13] = [
         ours: "api demo domain engine host mcp registry testkit tokens",
         outside: "axum futures getrandom hyper hyper-util parking_lot reqwest rmcp rustix serde serde_json tempfile \
                   tokio tokio-stream tokio-util",
-        dev: "",
+        dev: "stats_alloc",
         build: "",
     },
     Allowed { name: "xtask", ours: "", outside: "semver serde_json toml", dev: "", build: "" },
