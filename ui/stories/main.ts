@@ -8,7 +8,8 @@ import List from "./List.svelte";
 import Stage from "./Stage.svelte";
 
 const files = import.meta.glob<StoryFile>("../src/**/*.stories.ts", { eager: true, import: "default" });
-const stories = new Map<string, Story>();
+const stories = new Map<string, Story | (() => Story)>();
+const made = (story: Story | (() => Story)) => (typeof story === "function" ? story() : story);
 for (const file of Object.values(files)) {
   for (const [name, story] of Object.entries(file.stories)) stories.set(`${file.title}/${name}`, story);
 }
@@ -19,7 +20,8 @@ if (theme === "light" || theme === "dark") document.documentElement.dataset.them
 clock.freeze(STORY_NOW);
 
 const target = document.getElementById("app");
-const wanted = stories.get(query.get("story") ?? "");
+const found = stories.get(query.get("story") ?? "");
+const wanted = found && made(found);
 if (target && wanted) {
   if (wanted.hash !== undefined) history.replaceState(null, "", wanted.hash);
   mount(Stage, { target, props: { story: wanted } });
@@ -32,9 +34,9 @@ declare global {
     stories: { name: string; keys: readonly string[]; click: readonly string[]; as: string }[];
   }
 }
-window.stories = [...stories].map(([name, story]) => ({
-  name,
-  keys: story.keys ?? [],
-  click: story.click ?? [],
-  as: story.as ?? "screen",
-}));
+if (!wanted) {
+  window.stories = [...stories].map(([name, story]) => {
+    const { keys = [], click = [], as = "screen" } = made(story);
+    return { name, keys, click, as };
+  });
+}

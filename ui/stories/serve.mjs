@@ -21,6 +21,8 @@ export async function serve(folder) {
       reply.writeHead(200, {
         "content-type": TYPES[extname(path)] ?? "application/octet-stream",
         "content-security-policy": POLICY,
+        // The names of assets hold a digest: what was read and compiled once is kept for the next story.
+        ...(path.startsWith("/assets/") ? { "cache-control": "max-age=3600, immutable" } : {}),
       });
       reply.end(body);
     } catch {

@@ -52,7 +52,7 @@ export default {
     "none, no server": screen("", { agents: 0, servers: 0, tasks: 0 }),
     one: screen("", { agents: [anAgent("claude-code")] }),
     thirty: screen("", { agents: makeAgents(30, STORY_NOW), servers: 30 }),
-    "ten thousand": screen("", { agents: makeAgents(10_000, STORY_NOW) }),
+    "ten thousand": () => screen("", { agents: makeAgents(10_000, STORY_NOW) }),
     "no match": screen("", { agents: makeAgents(60, STORY_NOW) }, { keys: ["/", "q", "q"] }),
     loading: screen("", { connection: "connecting" }),
     error: screen("", { connection: "lost" }),

@@ -60,15 +60,11 @@ export default {
     "none, agents unused": screen({ agents: made.agents(3), budgets: [] }),
     one: screen(one(made.aBudget())),
     thirty: screen({ agents: made.agents(30), budgets: made.budgets(30) }),
-    "ten thousand": screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }),
-    "ten thousand, found": screen(
-      { agents: made.agents(10_000), budgets: made.budgets(10_000) },
-      { keys: ["/", "9", "9", "9", "7"] },
-    ),
-    "ten thousand, no match": screen(
-      { agents: made.agents(10_000), budgets: made.budgets(10_000) },
-      { keys: ["/", "q", "q"] },
-    ),
+    "ten thousand": () => screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }),
+    "ten thousand, found": () =>
+      screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }, { keys: ["/", "9", "9", "9", "7"] }),
+    "ten thousand, no match": () =>
+      screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }, { keys: ["/", "q", "q"] }),
     "size unknown": screen(one(made.UNKNOWN_SIZE)),
     "nothing seen": screen(one(made.UNSEEN)),
     overfull: screen(one(made.OVERFULL)),

@@ -24,15 +24,16 @@ const over = {
   elapsedMs: 0,
 };
 const long = "x".repeat(2_000);
-const hostile = planParts({
-  sortedBy: "month",
-  wouldMove: 9_007_199_254_740_991,
-  folders: Array.from({ length: 40 }, (_, n) => ({
-    folder: `<img src=x onerror=alert(1)> \u202E${long}${n}`,
-    count: 10_000,
-    files: Array.from({ length: 1_000 }, () => `\u202Egpj.exe ${long}`),
-  })),
-});
+const hostile = () =>
+  planParts({
+    sortedBy: "month",
+    wouldMove: 9_007_199_254_740_991,
+    folders: Array.from({ length: 40 }, (_, n) => ({
+      folder: `<img src=x onerror=alert(1)> \u202E${long}${n}`,
+      count: 10_000,
+      files: Array.from({ length: 1_000 }, () => `\u202Egpj.exe ${long}`),
+    })),
+  });
 
 const page = (
   hash: string,
@@ -75,7 +76,7 @@ export default {
       "tasks.content": () =>
         planContent([part(0, "text", "Nothing was planned: the person declined. No file was touched.")]),
     }),
-    "end, hostile": end({ "tasks.content": () => planContent(hostile) }),
+    "end, hostile": end({ "tasks.content": () => planContent(hostile()) }),
     "end, gone": end({
       "tasks.show": () => {
         throw { code: "notFound", message: "there is no task", hint: "It may have been removed meanwhile." };

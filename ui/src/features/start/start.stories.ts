@@ -60,17 +60,19 @@ export default {
   stories: {
     "no server": open(onto(null, null), []),
     "which server": open(onto(null, null)),
-    "which server, many": open(
-      onto(null, null),
-      Array.from({ length: 10_000 }, (_, at) => makeServer(`server-${at}`, at, STORY_NOW)),
-    ),
+    "which server, many": () =>
+      open(
+        onto(null, null),
+        Array.from({ length: 10_000 }, (_, at) => makeServer(`server-${at}`, at, STORY_NOW)),
+      ),
     "server is down": open(onto(null, "warehouse")),
     "which tool": open(onto(null)),
-    "which tool, many": open(
-      onto(null),
-      three,
-      tools(Array.from({ length: 10_000 }, (_, at) => ({ ...bare, name: `tool_${at}`, title: null }))),
-    ),
+    "which tool, many": () =>
+      open(
+        onto(null),
+        three,
+        tools(Array.from({ length: 10_000 }, (_, at) => ({ ...bare, name: `tool_${at}`, title: null }))),
+      ),
     "no tools": open(onto(null), three, tools([])),
     "tools fail": open(onto(null), three, {
       "servers.tools": () => {

@@ -19,7 +19,8 @@ export interface Story {
 
 export interface StoryFile {
   readonly title: string;
-  readonly stories: Readonly<Record<string, Story>>;
+  /** A story of many rows is a function, so that its rows are made only when it is shown. */
+  readonly stories: Readonly<Record<string, Story | (() => Story)>>;
 }
 
 /** Checks the props against the component and forgets its type. */
