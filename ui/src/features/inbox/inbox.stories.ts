@@ -200,9 +200,9 @@ export default {
       fake: { agents: made.LIMITED_AGENTS, budgets: made.LIMITED_BUDGETS },
     }),
     "too large, of nobody known": screen(made.OF_NOBODY_KNOWN),
-    "too large, trimmed": screen(made.TOO_LARGE, { click: ["[role=radiogroup] label:nth-child(3) input"] }),
+    "too large, trimmed": screen(made.TOO_LARGE, { click: [".options label:nth-child(3) input"] }),
     "too large, trim to correct": screen(made.TOO_LARGE, {
-      click: ["[role=radiogroup] label:nth-child(3) input", ".trim input"],
+      click: [".options label:nth-child(3) input", ".trim input"],
       keys: ["Control+a", "x", "Control+Enter"],
     }),
     "too large, not delivering": screen(made.TOO_LARGE, { keys: ["d"] }),
