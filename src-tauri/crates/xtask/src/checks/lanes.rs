@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 const OUTPUTS: &str = "checks";
 const COLUMNS: [&str; 4] = ["step", "from", "time", "result"];
 const MINUTE: u64 = 60;
+/// Lines of a failed step that are shown once more below the table, where nobody has to look for them. Judgement: a page.
+const LAST_LINES: usize = 40;
 
 /// A step that ended.
 struct Ended {
@@ -90,6 +92,10 @@ fn run_lanes(lanes: &[&'static [Step]], outputs: &Path, command_of: impl Fn(&Ste
     if failed.is_empty() {
         return Ok(());
     }
+    for name in &failed {
+        let said = fs::read(output_of(outputs, name)).unwrap_or_default();
+        println!("\n== {name} failed; its last lines\n{}", last_lines(&String::from_utf8_lossy(&said)));
+    }
     let alone = failed.iter().map(|name| format!("`cargo xtask test '{name}'`")).collect::<Vec<_>>().join(", ");
     Err(Failure::new(
         format!("steps that failed: {}", failed.join(", ")),
@@ -104,6 +110,12 @@ fn may_begin(step: &Step, ended: &[Ended]) -> bool {
 
 fn output_of(outputs: &Path, step: &str) -> std::path::PathBuf {
     outputs.join(format!("{}.log", step.replace(' ', "-")))
+}
+
+/// The end of what a step said.
+fn last_lines(said: &str) -> String {
+    let lines: Vec<&str> = said.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 /// Runs a command with its output in a file.
@@ -178,6 +190,15 @@ mod tests {
         assert!(failure.starts_with("error: steps that failed: clippy\n"), "{failure}");
         assert!(failure.contains("`cargo xtask test 'clippy'`"), "how to see it alone: {failure}");
         assert!(!order.iter().any(|name| name == "test" || name == "journeys"), "nothing follows: {order:?}");
+    }
+
+    #[test]
+    fn of_a_failed_step_the_last_lines_are_shown_again() {
+        let said: String = (1..=100).map(|line| format!("line {line}\n")).collect();
+        let shown = last_lines(&said);
+        assert_eq!(shown.lines().count(), LAST_LINES, "a page of them");
+        assert_eq!((shown.lines().next(), shown.lines().last()), (Some("line 61"), Some("line 100")), "the last ones");
+        assert_eq!(last_lines("one line\n"), "one line", "a short output is shown whole");
     }
 
     #[test]
