@@ -42,7 +42,7 @@ use crate::os::open_files;
 use crate::os::process_table::ProcessTable;
 use peer::Peer;
 use process_ancestry::Ancestry;
-pub(crate) use process_ancestry::Starters;
+pub(crate) use process_ancestry::{Starters, is_below_agent};
 
 /// The protocol that a bridge upgrades its connection to.
 pub(crate) const PROTOCOL: &str = "taskwarden-agent";

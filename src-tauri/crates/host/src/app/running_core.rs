@@ -46,12 +46,12 @@ impl RunningCore {
         &self.api
     }
 
-    /// Opens the listener for agents and the browser's window, and returns the first sign-in link. Why an address could
-    /// not be opened is shown to people as well.
+    /// Opens the listener for agents and the browser's window, and returns where. Why an address could not be opened is
+    /// shown to people as well.
     ///
     /// # Errors
     /// When the address is not a loopback address or cannot be opened.
-    pub(crate) async fn listen(&self, address: SocketAddr) -> Result<Invitation, ListenError> {
+    pub(crate) async fn listen(&self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
         match http::bind(address).await {
             Ok((listener, bound)) => {
                 let (api, sign_in, records) = (self.api.clone(), Arc::clone(&self.sign_in), Arc::clone(&self.records));
@@ -60,7 +60,7 @@ impl RunningCore {
                 http::serve(listener, bound, services, &self.policy, &self.supervisor);
                 tracing::info!(address = %bound, "agents and the browser's window are served");
                 *self.agents_at.lock() = AgentsAt { url: Some(http::agents_url(bound)), why: None };
-                Ok(self.sign_in.invitation(bound))
+                Ok(bound)
             }
             Err(error) => {
                 let why = format!("{error}. {}", error.hint());
@@ -68,6 +68,12 @@ impl RunningCore {
                 Err(error)
             }
         }
+    }
+
+    /// A sign-in link for whoever started this core. Only for a starter that is not below an agent or a server: who has
+    /// the link is treated as a person.
+    pub(crate) fn first_invitation(&self, bound: SocketAddr) -> Invitation {
+        self.sign_in.invitation(bound)
     }
 
     /// Opens the configured address, for a core with a window: errors are shown there (ruling 18).

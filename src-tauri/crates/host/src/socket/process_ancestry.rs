@@ -65,6 +65,12 @@ impl Starters {
     }
 }
 
+/// Whether this process was started, at whatever distance, by what a bridge or a keeper runs. A core that was is nobody's
+/// proof of being a person: its first sign-in link would be an agent's or a server's.
+pub(crate) fn is_below_agent() -> bool {
+    Ancestry::new(ProcessTable::of_system(), std::process::id(), 0, false).is_core_below_agent()
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Agent {
     process: ProcessId,
@@ -220,6 +226,19 @@ impl Ancestry {
             at = parent;
         }
         starters
+    }
+
+    fn is_core_below_agent(&self) -> bool {
+        let mut next = self.table.process(self.core);
+        for _ in 0..GENERATIONS_MAX {
+            let Some(at) = next else { return false };
+            let parent = self.table.process(at.parent).filter(|parent| parent.started <= at.started);
+            if parent.as_ref().is_some_and(|parent| self.is_bridge_or_keeper(parent.pid)) {
+                return true;
+            }
+            next = parent;
+        }
+        true
     }
 
     /// A bridge came: it is an agent's from now on. Where it is strict so is what started it, up to the shell that a

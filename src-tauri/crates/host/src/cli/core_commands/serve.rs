@@ -26,6 +26,7 @@ use crate::cli::output::screen::Screen;
 use crate::config::{Config, ListenSetting};
 use crate::os::core_lock::LockError;
 use crate::os::random;
+use crate::socket;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -66,6 +67,8 @@ pub(crate) async fn run(
             ApiError::new(Code::Failed, error.to_string(), "Run `taskwarden serve` in a terminal to see why.")
         });
     }
+    // Read while what started us is still our parent.
+    let is_below_agent = socket::is_below_agent();
     let starters = command.detached.then(detached_core::detach);
     let paths = config.paths.clone();
     let listen = command.listen.unwrap_or(config.listen);
@@ -77,10 +80,10 @@ pub(crate) async fn run(
     }
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
     let running = Box::pin(compose::start(held, adapters)).await.map_err(failed)?;
-    let browser = match (listen, command.listen) {
+    let bound = match (listen, command.listen) {
         (ListenSetting::Off, _) => None,
         (ListenSetting::At(address), asked) => match running.listen(address).await {
-            Ok(invitation) => Some(invitation),
+            Ok(bound) => Some(bound),
             Err(error) if asked.is_some() => {
                 Box::pin(running.shutdown()).await;
                 return Err(ApiError::new(Code::Failed, error.to_string(), error.hint()));
@@ -92,6 +95,7 @@ pub(crate) async fn run(
             }
         },
     };
+    let browser = bound.filter(|_| !is_below_agent).map(|bound| running.first_invitation(bound));
     let taken = running.api().startup_summary().await?;
     if screen.is_json() {
         screen.json_line(&serde_json::json!({
@@ -100,7 +104,7 @@ pub(crate) async fn run(
             "servers": taken.servers,
             "openTasks": taken.open_tasks,
             "openRequests": taken.open_requests,
-            "url": browser.as_ref().map(|browser| &browser.url),
+            "url": bound.map(ui::page_url),
             "link": browser.as_ref().map(|browser| &browser.link),
             "code": browser.as_ref().map(|browser| &browser.code),
         }))?;
@@ -112,8 +116,10 @@ pub(crate) async fn run(
             count(taken.open_tasks, "open task"),
             count(taken.open_requests, "open question")
         ));
-        if let Some(browser) = &browser {
-            ui::note(browser, screen);
+        match (&browser, bound) {
+            (Some(browser), _) => ui::note(browser, screen),
+            (None, Some(bound)) => ui::note_without_link(bound, screen),
+            (None, None) => {}
         }
     }
     if command.detached {

@@ -330,3 +330,19 @@ fn a_core_knows_its_starters_from_before_it_was_let_go() {
     ancestry.set_detached(read);
     assert_eq!(ancestry.standing(id(1_002)), PeerStanding::Person, "another window of the same multiplexer");
 }
+
+#[test]
+fn a_core_that_a_server_or_an_agent_starts_is_told_from_a_persons() {
+    let system = System::new();
+    assert!(!system.ancestry(false).is_core_below_agent(), "a person's, in a shell");
+    // A keeper that outlived its core (70), its server (71) and a shell of it (72).
+    system.add(Made { pid: 70, parent: 1, session: 70, command: &["/usr/bin/taskwarden", "keep"], ..Made::default() });
+    system.child(71, 70);
+    system.shell(72, 71, &["bash", "-c", "taskwarden serve"]);
+    system.add(Made { pid: CORE, parent: 72, session: 72, ..Made::default() });
+    assert!(system.ancestry(false).is_core_below_agent(), "a server's");
+    system.child(80, 60);
+    system.add(Made { pid: 81, parent: 80, command: &["/usr/bin/taskwarden", "connect"], ..Made::default() });
+    system.add(Made { pid: CORE, parent: 81, session: 81, ..Made::default() });
+    assert!(system.ancestry(false).is_core_below_agent(), "a bridge's");
+}
