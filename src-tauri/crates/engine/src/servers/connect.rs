@@ -236,7 +236,8 @@ impl ServerActor {
     fn down(&mut self, wait: Duration, why: String, hint: String) {
         let at = self.wait(wait);
         let retry_at = Some(self.core.time.moment(at));
-        tracing::warn!(server.name = %self.server.name, attempt = self.tracker.failures, why, "not connected");
+        // The reason may quote the server, whose words are not logged; it stands with the server's health.
+        tracing::warn!(server.name = %self.server.name, attempt = self.tracker.failures, "not connected");
         let since = *self.tracker.down_since.get_or_insert_with(|| self.core.time.now());
         self.connection.set_health(ServerHealth::Down { since, why, hint, retry_at });
     }
