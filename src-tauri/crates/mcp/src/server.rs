@@ -25,8 +25,8 @@ mod tests;
 
 pub use client_requests::ClientRequestError;
 pub use http::{
-    ClientConnection, ForeignRequest, HttpEndpoint, PATH, ReplyBody, RequestSender, ServeHttpError, check_fetch_site,
-    check_host_and_origin, serve_http, takes_post,
+    BodyHold, ClientConnection, ForeignRequest, HttpEndpoint, PATH, ReplyBody, RequestSender, ServeHttpError,
+    check_fetch_site, check_host_and_origin, serve_http, takes_post,
 };
 pub use in_flight::CancelReason;
 pub use principal::{ClientProgram, ModernClient, Principal};

@@ -29,6 +29,9 @@ pub struct SharePolicy {
     /// Memory that one compiled pattern may take; one that needs more is left to the server. Judgement: thousands of
     /// times what ordinary patterns need, and all patterns of a tool together stay below 16 MiB.
     pub pattern_compiled_bytes: usize,
+    /// Memory that the compiled schemas of one list of tools may take together; those that were not used for longest are
+    /// dropped. Judgement: two tools with as many patterns as may be, or hundreds of ordinary ones.
+    pub compiled_schema_bytes: usize,
 }
 
 impl Default for SharePolicy {
@@ -41,6 +44,7 @@ impl Default for SharePolicy {
             patterns_per_tool: 64,
             pattern_cap_bytes: KIB,
             pattern_compiled_bytes: 256 * KIB,
+            compiled_schema_bytes: 40 * MIB,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How many bytes of request bodies, and how many connections, each agent may have at the listener and the socket.
 //!
-//! Bytes are counted as they arrive, never by what a request announces, and returned when the request is answered or
-//! abandoned. One agent has a share, and a part is reserved for people. How long a body may take is in
+//! Bytes are counted as they arrive, never by what a request announces, and returned when the work on the request ends,
+//! which may be long after its response began. One agent has a share, and a part is reserved for people. How long a body may take is in
 //! `http/connection.rs`.
 
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ use domain::ids::AgentId;
 use domain::policy::Policy;
 use engine::{Engine, Gauge};
 use hyper::body::{Frame, SizeHint};
+use mcp::server::BodyHold;
 use parking_lot::Mutex;
 
 pub(crate) use crate::agent_access::counted_pipe::CountedPipe;
@@ -101,7 +102,8 @@ impl RequestBudget {
     pub(crate) async fn run(&self, holder: Holder, request: Request, next: Next) -> Response {
         let held = self.hold(holder);
         let counted = Arc::clone(&held);
-        let request = request.map(|body| Body::new(CountedBody { body, held: counted }));
+        let mut request = request.map(|body| Body::new(CountedBody { body, held: counted }));
+        request.extensions_mut().insert(BodyHold::new(Arc::clone(&held) as _));
         let response = next.run(request).await;
         if held.is_refused() { full() } else { response }
     }

@@ -182,7 +182,7 @@ numbers! { COUNTING_NAMES set_counting CountingPolicy:
 
 numbers! { SHARES_NAMES set_shares SharePolicy:
     agent_percent, people_percent, body_bytes_max, tools_per_server, patterns_per_tool, pattern_cap_bytes,
-    pattern_compiled_bytes,
+    pattern_compiled_bytes, compiled_schema_bytes,
 }
 
 numbers! { RETENTION_NAMES set_retention RetentionPolicy:

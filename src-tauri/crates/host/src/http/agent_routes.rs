@@ -19,8 +19,8 @@ use axum::response::{IntoResponse, Response};
 use domain::policy;
 use hyper::body::Incoming;
 use mcp::server::{
-    ClientConnection, HttpEndpoint, Principal, ReplyBody, RequestSender, check_fetch_site, check_host_and_origin,
-    takes_post,
+    BodyHold, ClientConnection, HttpEndpoint, Principal, ReplyBody, RequestSender, check_fetch_site,
+    check_host_and_origin, takes_post,
 };
 use percent_encoding::percent_decode_str;
 
@@ -86,11 +86,15 @@ impl AgentRoutes {
         body_limit: Duration,
     ) -> HttpResponse<ReplyBody> {
         let (mut head, body) = request.into_parts();
-        // Nothing behind here needs the token, and a forwarded request must never carry it.
+        // The endpoint does not need the token, and a forwarded request must never carry it.
         head.headers.remove(header::AUTHORIZATION);
         let held = self.0.entry.requests.hold(Holder::Agent(agent.agent));
         let body = CountedBody::new(TimedBody::new(body, body_limit), Arc::clone(&held));
-        let sender = RequestSender { principal: Some(agent), connection: Arc::clone(connection) };
+        let sender = RequestSender {
+            principal: Some(agent),
+            connection: Arc::clone(connection),
+            body: Some(BodyHold::new(Arc::clone(&held) as _)),
+        };
         let response = self.0.endpoint.post(&head, body, sender).await;
         if held.is_refused() { full().map(ReplyBody::from) } else { response }
     }
@@ -123,7 +127,7 @@ async fn only_agents(State(state): State<Arc<AgentState>>, mut request: Request,
     });
     match visitor {
         Ok(visitor) => {
-            // Nothing state this layer needs the token, and a forwarded request must never carry it.
+            // The endpoint does not need the token, and a forwarded request must never carry it.
             request.headers_mut().remove(header::AUTHORIZATION);
             request.extensions_mut().insert(visitor);
             let owner = request.extensions().get::<Arc<ConnectionOwner>>();

@@ -1,7 +1,7 @@
 //! The state of one connection as the sweep sees it, and the wrappers around socket and bodies that update it.
 //!
-//! A few atomics and one waker, so that updating and watching cost nothing on the path of a call. Times are milliseconds since the connection was
-//! accepted. What is too long is the policy's; closing is `listener.rs`.
+//! A few atomics and one waker, so that updating and watching cost nothing on the path of a call. Times are milliseconds
+//! since the connection was accepted. What is too long is the policy's; closing is `listener.rs`.
 
 use std::io;
 use std::pin::Pin;

@@ -19,6 +19,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -155,13 +156,30 @@ pub struct RequestSender {
     pub principal: Option<Principal>,
     /// What the host keeps for the connection.
     pub connection: Arc<ClientConnection>,
+    /// What the host counts for the body.
+    pub body: Option<BodyHold>,
+}
+
+/// What a host counts for the body of a request. It is dropped when the work on the request ends, which may be long after
+/// its response began: until then the body is in memory.
+#[derive(Clone)]
+pub struct BodyHold {
+    _held: Arc<dyn Any + Send + Sync>,
+}
+
+impl BodyHold {
+    /// Keeps this until the work ends.
+    pub fn new(held: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _held: held }
+    }
 }
 
 impl RequestSender {
     /// What the layers before us say.
     fn of(head: &Head) -> Self {
         let connection = head.extensions.get::<Arc<ClientConnection>>().cloned();
-        Self { principal: principal(head), connection: connection.unwrap_or_default() }
+        let body = head.extensions.get::<BodyHold>().cloned();
+        Self { principal: principal(head), connection: connection.unwrap_or_default(), body }
     }
 }
 
@@ -294,7 +312,6 @@ impl Endpoint {
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
         let mut request = Request { id: id.clone(), method, params, principal: sender.principal, mirrored: None };
-        let connection = || Arc::clone(&sender.connection);
         if request.method == "initialize" && !request_meta::opens_modern(&request.params) {
             return self.initialize(sender, request).await;
         }
@@ -303,7 +320,7 @@ impl Endpoint {
                 return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault);
             }
             session.touch();
-            return self.exchange(Client::Legacy(session), request, WorkEnds::Never, connection()).await;
+            return self.exchange(Client::Legacy(session), request, WorkEnds::Never, sender).await;
         }
         let client = headers::name_check(&head.headers, &request)
             .and_then(|()| {
@@ -312,7 +329,7 @@ impl Endpoint {
             })
             .map_err(|fault| refusal(status_of(&fault), Some(&id), &fault));
         match client {
-            Ok(client) => self.exchange(Client::Modern(client), request, WorkEnds::WithStream, connection()).await,
+            Ok(client) => self.exchange(Client::Modern(client), request, WorkEnds::WithStream, sender).await,
             Err(response) => response,
         }
     }
@@ -332,8 +349,7 @@ impl Endpoint {
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
         let client = Client::Legacy(session);
-        let mut response =
-            self.clone().exchange(client, request, WorkEnds::Never, Arc::clone(&sender.connection)).await;
+        let mut response = self.clone().exchange(client, request, WorkEnds::Never, sender).await;
         match HeaderValue::from_str(&name) {
             Ok(value) => {
                 response.headers_mut().insert(SESSION_HEADER, value);
@@ -369,7 +385,7 @@ impl Endpoint {
                     open += 1;
                     let request = Request { id, method, params, principal: sender.principal, mirrored: None };
                     let client = Client::Legacy(session.clone());
-                    self.start(client, ServiceCall::New(request), writer.clone(), None);
+                    self.start(client, ServiceCall::New(request, sender.body.clone()), writer.clone(), None);
                 }
                 Ok(Message::Notification { method, params }) => {
                     self.notification(Some(&session), &method, params.as_deref()).await;

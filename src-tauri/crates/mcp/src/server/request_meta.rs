@@ -1,6 +1,7 @@
 //! What a modern request says in `params._meta`: version, capabilities and client.
 //!
-//! A connection reads it once for requests that send the same. Required keys are checked here for both transports (protocol.md §2.1); mirrored HTTP headers in `http/headers.rs`.
+//! A connection reads it once for requests that send the same. Required keys are checked here for both transports
+//! (protocol.md §2.1); mirrored HTTP headers in `http/headers.rs`.
 
 use std::sync::{Arc, OnceLock};
 

@@ -78,7 +78,7 @@ pub trait Service: Send + Sync + 'static {
         &self,
         client: Client,
         request: Request,
-        seat: ResponseStream,
+        stream: ResponseStream,
     ) -> PortFuture<'_, Result<RawResult, RequestError>>;
     /// Handles a notification of a session, except `notifications/cancelled`, which cancels requests by itself.
     fn notification<'a>(
@@ -101,9 +101,9 @@ pub trait Service: Send + Sync + 'static {
         &self,
         client: Client,
         resumed: ResumeRequest,
-        seat: ResponseStream,
+        stream: ResponseStream,
     ) -> PortFuture<'_, Result<RawResult, RequestError>> {
-        let _ = (client, resumed, seat);
+        let _ = (client, resumed, stream);
         let fault = RequestError::new(RequestErrorKind::InvalidRequest, "this answer cannot be asked for again");
         Box::pin(std::future::ready(Err(fault)))
     }

@@ -64,6 +64,8 @@ impl ServerParts {
     }
 }
 
+/// Lines that are taken at most before the requests among them are worked on.
+const LINES_IN_TURN: usize = 64;
 /// Bytes of a client's input that are read at once.
 const READ_BYTES: usize = 32 * 1_024;
 /// Answers that wait are written together up to about this size; a larger one is written from where it is.
@@ -103,9 +105,12 @@ where
     });
     let mut writing = std::pin::pin!(write(frames, output));
     let mut has_written = false;
-    // In this order, so that one turn of the task takes a line, works on it and writes what came of it.
+    // In this order, so that one turn of the task takes a line, works on it and writes what came of it. What ends it comes
+    // first: a client that never stops sending could use up all that the runtime lets one turn do.
     let ended = tokio::select! {
         biased;
+        () = scope.stopping().cancelled_owned() => Ok(()),
+        () = expelled(&peer, principal, grace) => Ok(()),
         ended = read(&peer, input, grace) => ended,
         () = work(&peer) => Ok(()),
         broken = &mut writing => {
@@ -113,8 +118,6 @@ where
             tracing::info!("the client does not read any more");
             broken
         }
-        () = expelled(&peer, principal, grace) => Ok(()),
-        () = scope.stopping().cancelled_owned() => Ok(()),
     };
     let session = peer.session.lock().take();
     if let Some(session) = session {
@@ -142,8 +145,13 @@ async fn expelled(peer: &Peer, principal: Option<Principal>, grace: Duration) {
 /// Takes lines until the input ends, then leaves quick requests a moment to be answered.
 async fn read<R: AsyncRead + Unpin>(peer: &Arc<Peer>, input: R, grace: Duration) -> Result<(), std::io::Error> {
     let mut input = BufReader::with_capacity(READ_BYTES, input);
+    let mut lines = 0_usize;
     while let Some(line) = line_reader::next(&mut input, &peer.parts.policy).await? {
         peer.clone().line(line).await;
+        lines = lines.wrapping_add(1);
+        if lines.is_multiple_of(LINES_IN_TURN) {
+            tokio::task::yield_now().await;
+        }
     }
     drop(tokio::time::timeout(grace, peer.in_flight.emptied()).await);
     Ok(())
@@ -284,12 +292,12 @@ impl Peer {
             Client::Modern(_) => None,
         };
         let opens = method == "initialize" && session.is_some();
-        let seat = ResponseStream::new(self.writer.clone(), session, place.given_up.clone(), false);
+        let stream = ResponseStream::new(self.writer.clone(), session, place.given_up.clone(), false);
         let request = Request { id: id.clone(), method, params, principal: self.principal, mirrored: None };
         let peer = self.clone();
         let work = async move {
             let answer = tokio::select! {
-                answer = peer.service.request(client.clone(), request, seat) => answer,
+                answer = peer.service.request(client.clone(), request, stream) => answer,
                 () = place.cancelled.cancelled() => return,
             };
             if let (true, Ok(_), Client::Legacy(session)) = (opens, &answer, &client) {
@@ -398,9 +406,9 @@ mod tests {
         let id = Id::read("7", 100).expect("an id");
         let place = open.take(&id).expect("room");
         let (writer, _frames) = StreamWriter::open();
-        let seat = ResponseStream::new(writer, None, place.given_up.clone(), false);
+        let stream = ResponseStream::new(writer, None, place.given_up.clone(), false);
         open.cancel(&id, CancelReason::TimedOut);
         open.cancel(&id, CancelReason::Cancelled);
-        assert_eq!(seat.given_up(), Some(CancelReason::TimedOut), "an abort behind a timeout is no wish");
+        assert_eq!(stream.given_up(), Some(CancelReason::TimedOut), "an abort behind a timeout is no wish");
     }
 }

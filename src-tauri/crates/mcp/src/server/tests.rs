@@ -2,14 +2,17 @@
 //!
 //! The front over a real desk is tested in the demo crate, where there is one.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 
 use domain::policy::Policy;
 use domain::ports::PortFuture;
 use engine::runtime::supervisor::Supervisor;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
 
 use super::session::{Session, SessionStart, SessionTransport};
 use super::stdio::line_reader::{self, ClientLine};
@@ -69,6 +72,56 @@ async fn what_is_forwarded_keeps_its_order_and_the_spelling_of_its_numbers() {
     let (served, answer) = tokio::join!(serve_pipes(Arc::new(Echo), parts(), None, input, output), client);
     served.expect("the pipe was whole");
     assert_eq!(answer, format!("{{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{params}}}"), "byte for byte");
+}
+
+/// One request and many notifications, all of them there at once.
+struct Flood {
+    lines: Vec<u8>,
+    at: Arc<AtomicUsize>,
+}
+
+/// Notes how much of the flood was read before the first answer.
+struct FirstAnswer {
+    at: Arc<AtomicUsize>,
+    seen: Option<usize>,
+}
+
+impl AsyncRead for Flood {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+        let at = self.at.load(Ordering::Relaxed);
+        let end = (at + 4_096.min(buf.remaining())).min(self.lines.len());
+        buf.put_slice(&self.lines[at..end]);
+        self.at.store(end, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for FirstAnswer {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        let at = self.at.load(Ordering::Relaxed);
+        self.seen.get_or_insert(at);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_never_stops_sending_is_answered_meanwhile() {
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+    let notification = "\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/any\"}".repeat(20_000);
+    let lines = format!("{request}{notification}").into_bytes();
+    let (all, at) = (lines.len(), Arc::<AtomicUsize>::default());
+    let mut output = FirstAnswer { at: Arc::clone(&at), seen: None };
+    serve_pipes(Arc::new(Echo), parts(), None, Flood { lines, at }, &mut output).await.expect("the pipe was whole");
+    let seen = output.seen.expect("an answer");
+    assert!(seen < all / 2, "after {seen} of {all} bytes");
 }
 
 #[tokio::test]

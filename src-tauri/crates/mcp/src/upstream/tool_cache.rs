@@ -1,25 +1,27 @@
 //! The tools of a server, as last listed on this connection.
 //!
-//! One listing at a time, bounded in pages, bytes and entries. A change notification drops the list. Tools whose header
-//! annotations are invalid are hidden over modern HTTP. Calls and checks use the cached list; people get a fresh one.
+//! One listing at a time, bounded in pages, bytes and entries, and so is what of it is compiled. A change notification
+//! drops the list with everything compiled. Tools whose header annotations are invalid are hidden over modern HTTP. Calls
+//! and checks use the cached list; people get a fresh one.
 
 pub(crate) mod argument_check;
+mod compiled_schemas;
 pub(crate) mod param_headers;
 pub(crate) mod schema_cost;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use domain::policy::Policy;
 use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
 use domain::task::payload::Payload;
-use jsonschema::Validator;
 use parking_lot::Mutex;
 
 use super::connection::Connection;
 use crate::upstream::negotiation::Generation;
 use crate::upstream::port_errors::upstream_error;
+use crate::upstream::tool_cache::compiled_schemas::CompiledSchemas;
 use crate::upstream::tool_cache::param_headers::ParamHeader;
 use crate::upstream::transport::link::Answer;
 use crate::wire::dialect::page_params;
@@ -39,8 +41,9 @@ const NAMES_TOLD: usize = 12;
 pub(crate) struct ToolCache {
     kept: Mutex<Option<Arc<CachedTools>>>,
     listing: tokio::sync::Mutex<()>,
-    /// One check at a time, so that a server's schemas cannot take all threads for blocking work.
-    checking: tokio::sync::Mutex<()>,
+    /// One check at a time, so that a server's schemas cannot take all threads for blocking work. The check holds it, not
+    /// who waits for it.
+    checking: Arc<tokio::sync::Mutex<()>>,
     changes: AtomicU64,
 }
 
@@ -49,14 +52,14 @@ pub(crate) struct ToolCache {
 pub(crate) struct CachedTools {
     tools: Vec<ListedTool>,
     by_name: HashMap<String, usize>,
+    compiled: Mutex<CompiledSchemas>,
 }
 
-/// A tool, with its header annotations and its compiled schema.
+/// A tool, with its header annotations.
 pub(crate) struct ListedTool {
     pub(crate) tool: ToolEntry,
     /// Mirrored parameters; empty where they do not matter.
     pub(crate) headers: Vec<ParamHeader>,
-    validator: OnceLock<Option<Validator>>,
 }
 
 impl CachedTools {
@@ -66,12 +69,12 @@ impl CachedTools {
     }
 
     fn check(&self, name: &str, arguments: &serde_json::Value, policy: &Policy) -> Result<(), ArgumentError> {
-        let Some(listed) = self.find(name) else {
+        let Some((place, listed)) = self.by_name.get(name).and_then(|at| Some((*at, self.tools.get(*at)?))) else {
             let known = self.tools.iter().take(NAMES_TOLD).map(|listed| listed.tool.name.clone()).collect();
             return Err(ArgumentError::UnknownTool { tool: name.to_owned(), known });
         };
-        let validator = listed.validator.get_or_init(|| argument_check::compile(&listed.tool.input_schema, policy));
-        validator.as_ref().map_or(Ok(()), |validator| argument_check::check(validator, arguments))
+        let validator = self.compiled.lock().of_tool(place, &listed.tool.input_schema, policy);
+        validator.map_or(Ok(()), |validator| argument_check::check(&validator, arguments))
     }
 }
 
@@ -121,8 +124,11 @@ impl Connection {
         arguments: &Arc<serde_json::Value>,
     ) -> Result<(), ArgumentError> {
         let (tool, arguments, policy) = (tool.to_owned(), Arc::clone(arguments), Arc::clone(&self.policy));
-        let _turn = self.tools.checking.lock().await;
-        let checking = tokio::task::spawn_blocking(move || list.check(&tool, &arguments, &policy));
+        let turn = Arc::clone(&self.tools.checking).lock_owned().await;
+        let checking = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            list.check(&tool, &arguments, &policy)
+        });
         checking.await.unwrap_or(Ok(()))
     }
 
@@ -203,6 +209,6 @@ impl Connection {
             (false, _) => Vec::new(),
         };
         list.by_name.insert(tool.name.clone(), list.tools.len());
-        list.tools.push(ListedTool { tool, headers, validator: OnceLock::new() });
+        list.tools.push(ListedTool { tool, headers });
     }
 }

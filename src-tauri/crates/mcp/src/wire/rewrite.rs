@@ -238,8 +238,8 @@ pub fn rewrite<'t>(half: RewrittenPart<'_>, text: &'t str, exchange: &dyn IdExch
     if changes.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(splice(text, &changes)) }
 }
 
-/// As [`rewrite`], of a value that stays one. A text that is no JSON any more (an exchange gave something else) leaves
-/// the value as it was... which cannot leak, because it is then replaced by an empty object.
+/// As [`rewrite`], of a value that stays one. Where an exchange gave something that is no JSON, an empty object takes its
+/// place, so that no id leaks.
 #[must_use]
 pub fn rewrite_raw(half: RewrittenPart<'_>, raw: Box<RawValue>, exchange: &dyn IdExchange) -> Box<RawValue> {
     match rewrite(half, raw.get(), exchange) {

@@ -238,7 +238,7 @@ impl<'a> ProgressSender<'a> {
         self.has_forwarded = true;
         self.forwarded = Some(Progress {
             done: None,
-            total: member(rewritten.get(), "total").and_then(|total| total.parse().ok()),
+            total: member(rewritten.get(), "total").and_then(finite),
             message: text_member(rewritten.get(), "message").map(|said| plain_text(&said, MESSAGE_CHARS)),
         });
         let mut written = ObjectWriter::new();
@@ -246,7 +246,7 @@ impl<'a> ProgressSender<'a> {
             match &*name {
                 "progressToken" => written.set("progressToken", &token),
                 "progress" => {
-                    self.sent = value.get().parse().unwrap_or(self.sent);
+                    self.sent = finite(value.get()).unwrap_or(self.sent);
                     written.raw("progress", value.get());
                 }
                 other => written.raw(other, value.get()),
@@ -293,6 +293,11 @@ impl<'a> ProgressSender<'a> {
     }
 }
 
+/// A number of a server; `None` for one that is too large to be counted on and written again.
+fn finite(json: &str) -> Option<f64> {
+    json.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
 fn progress_params(token: &Value, progress: f64, total: Option<f64>, message: Option<&str>) -> Value {
     let mut params = json!({"progressToken": token, "progress": progress});
     if let Some(params) = params.as_object_mut() {
@@ -300,4 +305,16 @@ fn progress_params(token: &Value, progress: f64, total: Option<f64>, message: Op
         params.extend(message.map(|message| ("message".to_owned(), message.into())));
     }
     params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_after_a_number_beyond_all_numbers_is_still_a_number() {
+        assert_eq!((finite("1e999"), finite("-1e999"), finite("12.5")), (None, None, Some(12.5)));
+        let params = progress_params(&json!(1), finite("1e999").unwrap_or_default(), finite("1e999"), None);
+        assert_eq!(params, json!({"progressToken": 1, "progress": 0.0}), "`null` is no progress");
+    }
 }

@@ -20,12 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::service::{Client, Request, ResumeRequest};
 use super::super::session::Session;
-use super::Endpoint;
-use super::client_connection::ClientConnection;
 use super::event_id::EventIds;
 use super::event_stream::{RequestEvents, request_stream};
 use super::inline_request::{Finished, HeldPlaces, InlineRequest, TASK, WorkEnds};
 use super::reply_body::{ReplyBody, plain, refusal};
+use super::{BodyHold, Endpoint, RequestSender};
 use crate::server::in_flight::CancelReasonCell;
 use crate::server::response_stream::{RequestWriter, ResponseStream, ResumePoint};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
@@ -35,8 +34,8 @@ use crate::wire::message::Id;
 
 /// What the service is asked.
 pub(crate) enum ServiceCall {
-    /// A new request.
-    New(Request),
+    /// A new request, and what the host counts for its body.
+    New(Request, Option<BodyHold>),
     /// The answer to a request whose stream broke.
     Again(ResumeRequest),
 }
@@ -44,7 +43,7 @@ pub(crate) enum ServiceCall {
 impl ServiceCall {
     fn id(&self) -> Id {
         match self {
-            Self::New(request) => request.id.clone(),
+            Self::New(request, _) => request.id.clone(),
             Self::Again(resumed) => resumed.id.clone(),
         }
     }
@@ -74,7 +73,7 @@ impl Endpoint {
         client: Client,
         request: Request,
         ends: WorkEnds,
-        connection: Arc<ClientConnection>,
+        sender: &RequestSender,
     ) -> Response<ReplyBody> {
         let (stream, given_up) = (LazyStream::default(), CancelReasonCell::default());
         let (id, principal) = (request.id.clone(), request.principal);
@@ -89,10 +88,10 @@ impl Endpoint {
         // Only a session ends while the core runs on.
         let session_end = (ends == WorkEnds::Never).then(|| scope.stopping());
         let links = WorkLinks { writer: stream.clone().into(), given_up: given_up.clone(), point };
-        let work = Box::pin(Arc::clone(&self).work(client, ServiceCall::New(request), links));
+        let work = Box::pin(Arc::clone(&self).work(client, ServiceCall::New(request, sender.body.clone()), links));
         let mut inline = InlineRequest::new(work, stream.clone(), given_up, scope, ends);
         let mut unread: Option<mpsc::Receiver<StreamMessage>> = None;
-        let mut timer = connection.take_timer();
+        let mut timer = sender.connection.take_timer();
         let begun = Instant::now();
         let lasts_at = begun + self.keep_alive().min(self.parts.policy.serving.stream_after);
         let turn = {
@@ -144,14 +143,14 @@ impl Endpoint {
             })
             .await
         };
-        connection.keep_timer(timer);
+        sender.connection.keep_timer(timer);
         match turn {
             Turn::Over(finished) => match finished.and_then(Finished::reply) {
                 Some(response) => response,
                 None => match principal.and_then(|principal| self.service.expelled(principal).now_or_never()) {
                     // It came as its agent's access went, and its session with it.
                     Some(fault) => refusal(super::status_of(&fault), Some(&id), &fault),
-                    // The work was cancelled, or the face ends: there is no answer to give.
+                    // The work was cancelled, or the core shuts down: there is no answer to give.
                     None => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
                 },
             },
@@ -166,7 +165,7 @@ impl Endpoint {
     }
 
     /// Resolves when a response that is not there becomes an event stream: after a while, or as soon as its client could
-    /// come back for the answer. False when the face ends.
+    /// come back for the answer. False when the core shuts down.
     async fn becomes_stream(&self, begun: Instant, ids: Option<&mut EventIds>) -> bool {
         let resumable = async {
             match ids {
@@ -255,10 +254,11 @@ impl Endpoint {
         let WorkLinks { writer, given_up, point } = links;
         let given_up = held.place.as_ref().map_or(given_up, |place| place.given_up.clone());
         // Closing the stream of a modern request is cancelling it (protocol.md §2.3).
-        let seat = ResponseStream::new(writer, session, given_up, is_modern).resumable(point);
-        let answering = match asked {
-            ServiceCall::New(request) => self.service.request(client, request, seat),
-            ServiceCall::Again(resumed) => self.service.resume(client, resumed, seat),
+        let stream = ResponseStream::new(writer, session, given_up, is_modern).resumable(point);
+        // What is counted for the body counts until the work ends, wherever it goes on.
+        let (answering, _body) = match asked {
+            ServiceCall::New(request, body) => (self.service.request(client, request, stream), body),
+            ServiceCall::Again(resumed) => (self.service.resume(client, resumed, stream), None),
         };
         let answer = match &held.place {
             None => answering.await,

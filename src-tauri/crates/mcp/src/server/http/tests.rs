@@ -158,6 +158,33 @@ async fn a_request_that_lasts_becomes_an_event_stream_and_is_answered_there() {
     assert!(said.starts_with(":\n\n") && said.contains(r#""result":{"ok":true}"#), "alive, then answered: {said}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_bytes_of_a_body_count_until_the_work_on_it_ends() {
+    let (release, released) = oneshot::channel::<()>();
+    let script = Mutex::new(Some(released));
+    let (endpoint, _scope) = endpoint(move |seat| {
+        let released = script.lock().take().expect("one request");
+        Box::pin(async move {
+            // The response begins as an event stream.
+            seat.notify("notifications/one", &json!({})).await.expect("the client is there");
+            drop(released.await);
+            done()
+        })
+    });
+    let head = session(&endpoint).await;
+    let counted = Arc::new(());
+    let sender = RequestSender { body: Some(BodyHold::new(counted.clone())), ..RequestSender::default() };
+    let response = endpoint.post(&head, Body::from(request().to_string()), sender).await;
+    assert_eq!(kind(&response), "text/event-stream");
+    assert_eq!(Arc::strong_count(&counted), 2, "the body is still in work");
+    drop(response);
+    tokio::task::yield_now().await;
+    assert_eq!(Arc::strong_count(&counted), 2, "also when its client is gone");
+    release.send(()).expect("the work goes on");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(Arc::strong_count(&counted), 1, "and given back with its end");
+}
+
 /// Tells how its request was given up when it is dropped.
 struct TellsEnd(ResponseStream, Option<oneshot::Sender<Option<CancelReason>>>);
 

@@ -23,6 +23,19 @@ pub(crate) fn has_few_short_patterns(schema: &Value, shares: &SharePolicy) -> bo
     take_patterns(schema, shares.pattern_cap_bytes, &mut left)
 }
 
+/// Bytes that a compiled schema takes for each byte of its text. Judgement: a keyword of some twenty bytes becomes a few
+/// boxes of some hundred.
+const COMPILED_PER_TEXT: usize = 16;
+
+/// What a schema with few short patterns may take when it is compiled.
+pub(crate) fn compiled_bytes_max(schema: &Value, shares: &SharePolicy) -> usize {
+    let mut left = shares.patterns_per_tool;
+    take_patterns(schema, shares.pattern_cap_bytes, &mut left);
+    let patterns = shares.patterns_per_tool.saturating_sub(left);
+    let text = schema.to_string().len().saturating_mul(COMPILED_PER_TEXT);
+    text.saturating_add(patterns.saturating_mul(shares.pattern_compiled_bytes))
+}
+
 /// Takes every pattern below off what is left; false when there are too many, or one is too long. Text that only looks
 /// like a pattern, such as an example, counts as well.
 fn take_patterns(schema: &Value, cap: usize, left: &mut usize) -> bool {

@@ -127,8 +127,8 @@ impl LineConnection {
             Message::Notification { method, params } => {
                 if method == "notifications/cancelled"
                     && let Some(token) = params.as_deref().and_then(withdrawn)
+                    && self.asked.take(&token).is_some()
                 {
-                    self.asked.take(&token);
                     self.wire.over(&OutputPart::Request(token));
                 }
                 let on = self.named(&method, params.as_deref());

@@ -84,3 +84,56 @@ impl Drop for QueuePlace<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::policy::Policy;
+    use parking_lot::Mutex;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::upstream::transport::inbound_queue::{self, LinkEnd};
+    use crate::upstream::transport::line_connection::LineConnection;
+
+    /// Notes what it is told to be over.
+    struct NotesEnds(Arc<Mutex<Vec<OutputPart>>>);
+
+    impl LineTransport for NotesEnds {
+        fn stderr_tail(&self) -> String {
+            String::new()
+        }
+
+        fn begin_end(&self) {}
+
+        fn name(&self) -> &'static str {
+            "test"
+        }
+
+        fn over(&self, what: &OutputPart) {
+            self.0.lock().push(what.clone());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_withdraws_what_it_never_asked_leaves_nothing_to_remember() {
+        let (policy, ended) = (Arc::new(Policy::default()), Arc::default());
+        let (sink, _inbound) = inbound_queue::channel(&policy, &Arc::new(LinkEnd::default()));
+        let (out, _lines) = mpsc::channel(1);
+        let link = LineConnection::new(Box::new(NotesEnds(Arc::clone(&ended))), out, sink, policy);
+        let withdraws = |id: u32| {
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+        };
+        for id in 0..20 {
+            assert!(link.accept(withdraws(id).as_bytes()).await.is_ok(), "it is taken");
+        }
+        assert_eq!(*ended.lock(), [], "nothing that was asked has ended");
+        let asks = br#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{}}"#;
+        assert_eq!(link.accept(asks).await.map(|parts| parts.len()).ok(), Some(1), "now it asks");
+        for _ in 0..2 {
+            assert!(link.accept(withdraws(7).as_bytes()).await.is_ok(), "it is taken");
+        }
+        assert_eq!(*ended.lock(), [OutputPart::Request("7".to_owned())], "what it asked has ended once");
+    }
+}

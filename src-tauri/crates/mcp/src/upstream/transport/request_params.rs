@@ -190,8 +190,8 @@ fn meta(sources: &MetaSources<'_>, version: Option<&str>, declares: Option<&Payl
         gone = &["progressToken", META_VERSION, META_CLIENT, META_ABILITIES, META_LOG_LEVEL];
     }
     let made = set_members(sources.came.unwrap_or("{}"), &members, gone);
-    JsonMembers::object(&made)?.next()?;
-    Some(made)
+    let is_empty = matches!(JsonMembers::object(&made)?.next_part(), Ok(None));
+    (!is_empty).then_some(made)
 }
 
 /// What goes into `_meta` besides the keys of the link.
@@ -222,7 +222,8 @@ fn written(
     let mut text = String::with_capacity(object.len() + new + of_meta);
     let (mut placed, mut is_meta_placed) = (0_u32, false);
     let mut done = 0;
-    for part in JsonMembers::object(object)? {
+    let mut inside = JsonMembers::object(object)?;
+    while let Some(part) = inside.next_part().ok()? {
         if part.name == "_meta"
             && let Some((last, token)) = meta
         {
@@ -360,10 +361,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_name_without_meaning_in_an_agents_meta_hides_nothing_behind_it() {
+        let meta = r#"{"\ud800":1,"progressToken":"theirs"}"#;
+        for version in [Some("2026-07-28"), None] {
+            let last = KeptMeta::new(&Policy::default());
+            for token in [5, 6] {
+                let params = OutgoingParams::of_call(&call(token, meta, None), version, &last);
+                let text = params.as_str();
+                assert!(serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok(), "it is JSON: {text}");
+                assert_eq!(text.matches("progressToken").count(), 1, "the agent's own token stays behind: {text}");
+                assert!(text.contains(&format!("\"progressToken\":{token}")), "and ours goes out: {text}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn members_are_written_as_they_are_spliced(
-            names in proptest::collection::vec("[a-d]", 0..6),
+            names in proptest::collection::vec("[a-d]|\\\\ud800", 0..6),
             new in proptest::collection::btree_map("[a-f]", 0_i64..100, 0..4),
             gone in proptest::collection::vec("[a-d]", 0..2),
             pretty: bool,

@@ -8,6 +8,7 @@ mod child_supervisor;
 mod handshake;
 mod kept_child;
 mod log_lines;
+mod secret_values;
 mod stderr;
 
 #[cfg(test)]
@@ -92,14 +93,14 @@ fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<StartedChild, OpenEr
     let stderr = StderrTail::new(policy, launch.secret_env.values().cloned().collect(), ctx.process.clone());
     stderr.started(pid);
     let (sink, inbound) = inbound_queue::channel(policy, &over);
-    let (out, parcels) = mpsc::channel(OUTBOX_CAPACITY);
+    let (out, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
     let wire = Box::new(Pipes { ending: latches.ending.clone(), stderr: stderr.clone() });
     let link = Arc::new(LineConnection::new(wire, out, sink, policy.clone()));
 
     let lines = LineReader::new(stdout, policy.message_cap_bytes, policy.rpc_id_cap_bytes);
     let scope = &ctx.supervisor;
     scope.spawn_draining("stdio reader", read_in(lines, Arc::downgrade(&link), latches.clone(), complaint.clone()));
-    scope.spawn_draining("stdio writer", write_out(stdin, parcels, latches.ending.clone()));
+    scope.spawn_draining("stdio writer", write_out(stdin, outgoing, latches.ending.clone()));
     scope.spawn_draining("stdio stderr", drain(stderr.clone(), errors, latches.clone(), over.clone()));
     let heard = latches.heard.clone();
     let supervised = ChildSupervisor {
@@ -158,17 +159,17 @@ async fn read_in(
 
 async fn write_out(
     mut stdin: impl AsyncWrite + Unpin,
-    mut parcels: mpsc::Receiver<OutgoingLine>,
+    mut outgoing: mpsc::Receiver<OutgoingLine>,
     ending: CancellationToken,
 ) {
     loop {
         // What is queued goes out before the end is looked at, unless the child does not read it.
-        let parcel = tokio::select! {
+        let line = tokio::select! {
             biased;
-            parcel = parcels.recv() => parcel,
+            line = outgoing.recv() => line,
             () = ending.cancelled() => None,
         };
-        let Some(OutgoingLine { mut bytes, written }) = parcel else { return };
+        let Some(OutgoingLine { mut bytes, written }) = line else { return };
         bytes.push(b'\n');
         let writing = async {
             stdin.write_all(&bytes).await?;

@@ -84,12 +84,12 @@ async fn greet(endpoint: Endpoint, reference: &str, down: Down, ctx: &OpenContex
 
     let (over, ending) = (Arc::new(LinkEnd::default()), CancellationToken::new());
     let (sink, inbound) = inbound_queue::channel(policy, &over);
-    let (out, parcels) = mpsc::channel(OUTBOX_CAPACITY);
+    let (out, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
     let wire = Box::new(Stream { ending: ending.clone() });
     let link = Arc::new(LineConnection::new(wire, out, sink, policy.clone()));
     let ends = ReaderEnds { over, ending, stop: ctx.supervisor.stopping() };
     ctx.supervisor.spawn_draining("http+sse reader", down.run(Arc::downgrade(&link), ends, origin.clone()));
-    ctx.supervisor.spawn("http+sse writer", post_all(up, parcels, policy.clone()));
+    ctx.supervisor.spawn("http+sse writer", post_all(up, outgoing, policy.clone()));
 
     let params = OutgoingParams::plain(initialize(ctx.abilities), Vec::new());
     let answer = link.ask("initialize", &params, HANDSHAKE_TAG, Some(policy.initialize_limit)).await;
@@ -222,9 +222,9 @@ impl From<super::endpoint::NoResponse> for LinkErrorAsOpen {
 }
 
 /// Sends what is to be sent, several at a time, begun in order.
-async fn post_all(up: Endpoint, parcels: mpsc::Receiver<OutgoingLine>, policy: Arc<Policy>) {
+async fn post_all(up: Endpoint, outgoing: mpsc::Receiver<OutgoingLine>, policy: Arc<Policy>) {
     let (up, policy) = (&up, &policy);
-    ReceiverStream::new(parcels)
+    ReceiverStream::new(outgoing)
         .for_each_concurrent(POSTS_MAX, |OutgoingLine { bytes, written }| async move {
             let done = post(up, bytes, policy).await;
             if let Some(written) = written {

@@ -4,12 +4,13 @@
 //! gone. Secret values that we gave the child are cut out. A child that floods is counted, not followed, and never held up.
 //! What becomes of the lines is the observer's matter.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use domain::policy::{ObservedServerPolicy, plain_text, without_terminal_sequences};
-use domain::ports::{ProcessListener, ProcessNews, Secret};
+use domain::policy::{ObservedServerPolicy, plain_text};
+use domain::ports::{ProcessListener, ProcessNews};
 use tokio::time::Instant;
+
+use super::secret_values::SecretValues;
 
 /// A character of UTF-8 has at most so many bytes.
 const CHAR_BYTES_MAX: usize = 4;
@@ -17,19 +18,21 @@ const CHAR_BYTES_MAX: usize = 4;
 /// The lines of one child.
 pub(super) struct LogLines {
     to: ProcessListener,
-    secrets: Arc<[Secret]>,
+    secrets: SecretValues,
     line_chars: usize,
     bytes_per_second: usize,
     rate_span: Duration,
     /// The beginning of a line that has no end yet.
     open: Vec<u8>,
+    /// Whether some of it was left out, because it is long.
+    is_cut: bool,
     /// The second that is counted, and the bytes taken in it.
     counted: (Instant, usize),
     skipped: u64,
 }
 
 impl LogLines {
-    pub(super) fn new(to: ProcessListener, secrets: Arc<[Secret]>, limits: &ObservedServerPolicy) -> Self {
+    pub(super) fn new(to: ProcessListener, secrets: SecretValues, limits: &ObservedServerPolicy) -> Self {
         Self {
             to,
             secrets,
@@ -37,6 +40,7 @@ impl LogLines {
             bytes_per_second: limits.log_bytes_per_second,
             rate_span: limits.log_rate_span,
             open: Vec::new(),
+            is_cut: false,
             counted: (Instant::now(), 0),
             skipped: 0,
         }
@@ -63,7 +67,7 @@ impl LogLines {
             self.extend(last.as_bytes());
         }
         for line in lines {
-            self.to.0.heard(ProcessNews::WroteEarlier(self.readable(line.as_bytes())));
+            self.to.0.heard(ProcessNews::WroteEarlier(self.readable(line.as_bytes(), false)));
         }
     }
 
@@ -79,15 +83,18 @@ impl LogLines {
         let shown = visible(part);
         if shown.len() < part.len() && !part.ends_with(b"\r") {
             self.open.clear();
+            self.is_cut = false;
         }
         let part = if part.ends_with(b"\r") { part } else { shown };
-        // One more than is shown, so that the cut is seen.
-        let room = (self.line_chars + 1).saturating_mul(CHAR_BYTES_MAX).saturating_sub(self.open.len());
-        self.open.extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+        // One more than is shown, so that the cut is seen, and room for a secret that begins there.
+        let most = (self.line_chars + 1).saturating_mul(CHAR_BYTES_MAX).saturating_add(self.secrets.longest());
+        let room = most.saturating_sub(self.open.len()).min(part.len());
+        self.is_cut |= room < part.len();
+        self.open.extend_from_slice(part.get(..room).unwrap_or_default());
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.open);
+        let (line, is_cut) = (std::mem::take(&mut self.open), std::mem::take(&mut self.is_cut));
         let now = Instant::now();
         if now.duration_since(self.counted.0) >= self.rate_span {
             self.counted = (now, 0);
@@ -98,7 +105,7 @@ impl LogLines {
             return;
         }
         self.tell_skipped();
-        self.to.0.heard(ProcessNews::Wrote(self.readable(visible(&line))));
+        self.to.0.heard(ProcessNews::Wrote(self.readable(visible(&line), is_cut)));
     }
 
     fn tell_skipped(&mut self) {
@@ -107,12 +114,11 @@ impl LogLines {
         }
     }
 
-    fn readable(&self, line: &[u8]) -> String {
-        let mut text = String::from_utf8_lossy(line).into_owned();
-        for secret in self.secrets.iter() {
-            text = text.replace(secret.reveal(), "…");
-        }
-        let shown = plain_text(&without_terminal_sequences(&text), self.line_chars).replace('\n', " ");
+    fn readable(&self, line: &[u8], is_cut: bool) -> String {
+        let text = String::from_utf8_lossy(line);
+        let end = if is_cut { self.secrets.cut_off_at(&text) } else { text.len() };
+        let text = self.secrets.cut_out(text.get(..end).unwrap_or_default());
+        let shown = plain_text(&text, self.line_chars).replace('\n', " ");
         shown.trim_end().to_owned()
     }
 }
@@ -126,7 +132,9 @@ fn visible(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use domain::ports::ProcessObserver;
+    use std::sync::Arc;
+
+    use domain::ports::{ProcessObserver, Secret};
     use parking_lot::Mutex;
 
     use super::*;
@@ -142,7 +150,9 @@ mod tests {
 
     fn check(limits: &ObservedServerPolicy, pieces: &[&[u8]], expected: &[ProcessNews]) {
         let heard = Arc::new(Heard::default());
-        let secrets: Arc<[Secret]> = [Secret::new("s3cr3t-value".to_owned())].into();
+        let key = "-----BEGIN KEY-----\nMIIEvQ IBADANB\n-----END KEY-----";
+        let secrets = ["s3cr3t", "s3cr3t-value", key].map(|value| Secret::new(value.to_owned()));
+        let secrets = SecretValues::new(secrets.into());
         let mut lines = LogLines::new(ProcessListener(Arc::clone(&heard) as _), secrets, limits);
         for piece in pieces {
             lines.push(piece);
@@ -164,6 +174,20 @@ mod tests {
         check(&limits, &[b"\x1b[31mred\x1b[0m\n\x1b]0;title\x07x\n"], &wrote(&["red", "x"]));
         check(&limits, &[b"token=s3cr3t-value;\n"], &wrote(&["token=…;"]));
         check(&limits, &[b"a\xe2\x80\xa8b \xff\n\n"], &wrote(&["a b \u{fffd}", ""]));
+    }
+
+    #[tokio::test]
+    async fn a_log_line_holds_no_part_of_a_secret() {
+        let limits = ObservedServerPolicy::default();
+        check(&limits, &[b"token=s3cr\x1b[1m3t-value;\n"], &wrote(&["token=…;"]));
+        check(
+            &limits,
+            &[b"KEY=-----BEGIN KEY-----\r\n  MIIEvQ IBADANB\n-----END KEY-----\n"],
+            &wrote(&["KEY=…", "  …", "…"]),
+        );
+        let short = ObservedServerPolicy { log_line_chars: 4, ..limits };
+        let line = ["s3cr3t-value ".repeat(10), "\n".to_owned()].concat();
+        check(&short, &[line.as_bytes()], &wrote(&["… … …"]));
     }
 
     #[tokio::test]

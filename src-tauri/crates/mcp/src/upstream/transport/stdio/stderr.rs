@@ -6,23 +6,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use domain::policy::{Policy, plain_text, without_terminal_sequences};
+use domain::policy::{Policy, plain_text};
 use domain::ports::{ProcessExit, ProcessListener, ProcessNews, Secret};
 use keeper::ChildExit;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::log_lines::LogLines;
-
-/// Shorter values are common words; cutting them out would garble the text and hide nothing.
-const SECRET_CHARS_MIN: usize = 4;
+use super::secret_values::SecretValues;
 
 /// The kept end.
 #[derive(Clone)]
 pub(crate) struct StderrTail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     cap: usize,
-    secrets: Arc<[Secret]>,
+    secrets: SecretValues,
     /// The lines of the server's log, and who takes them.
     log: Option<(ProcessListener, Arc<Mutex<LogLines>>)>,
 }
@@ -30,10 +28,9 @@ pub(crate) struct StderrTail {
 impl StderrTail {
     /// Keeps as much as the policy says, and tells `log` every line.
     pub(crate) fn new(policy: &Policy, secrets: Vec<Secret>, log: Option<ProcessListener>) -> Self {
-        let secrets: Arc<[Secret]> =
-            secrets.into_iter().filter(|secret| secret.reveal().len() >= SECRET_CHARS_MIN).collect();
+        let secrets = SecretValues::new(secrets);
         let log = log.map(|to| {
-            let lines = LogLines::new(to.clone(), Arc::clone(&secrets), &policy.observed);
+            let lines = LogLines::new(to.clone(), secrets.clone(), &policy.observed);
             (to, Arc::new(Mutex::new(lines)))
         });
         Self { kept: Arc::default(), cap: policy.stderr_kept_bytes, secrets, log }
@@ -95,11 +92,7 @@ impl StderrTail {
     /// The text, harmless to show.
     pub(crate) fn text(&self) -> String {
         let bytes: Vec<u8> = self.kept.lock().iter().copied().collect();
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        for secret in self.secrets.iter() {
-            text = text.replace(secret.reveal(), "…");
-        }
-        plain_text(&without_terminal_sequences(&text), self.cap)
+        plain_text(&self.secrets.cut_out(&String::from_utf8_lossy(&bytes)), self.cap)
     }
 
     /// The last line with letters in it, for one-line reasons.

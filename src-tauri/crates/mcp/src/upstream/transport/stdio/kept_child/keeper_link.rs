@@ -228,7 +228,7 @@ pub(crate) struct KeeperLink {
     pub(crate) heard: CancellationToken,
     pub(crate) pid: u32,
     frames: FrameReader<LocalReader>,
-    parcels: mpsc::Receiver<OutgoingLine>,
+    outgoing: mpsc::Receiver<OutgoingLine>,
     inbound: std::pin::Pin<Box<dyn Stream<Item = InboundMessage> + Send>>,
     name: String,
     ctx: OpenContext,
@@ -264,7 +264,7 @@ impl KeeperLink {
         }
         let over = Arc::new(LinkEnd::default());
         let (sink, inbound) = inbound_queue::channel(policy, &over);
-        let (out, parcels) = mpsc::channel(OUTBOX_CAPACITY);
+        let (out, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
         let wire = Box::new(KeptWire(Arc::clone(&kept)));
         let link = Arc::new(LineConnection::new(wire, out, sink, Arc::clone(policy)));
         let heard = CancellationToken::new();
@@ -277,7 +277,7 @@ impl KeeperLink {
             heard,
             pid: hello.pid,
             frames,
-            parcels,
+            outgoing,
             inbound: Box::pin(inbound),
             name: launch.command.clone(),
             ctx: ctx.clone(),
@@ -286,7 +286,7 @@ impl KeeperLink {
 
     /// Starts the reader, the writer and the end task.
     pub(crate) fn listen(self) -> impl Stream<Item = InboundMessage> + Send {
-        let Self { link, kept, heard, pid, frames, parcels, inbound, name, ctx } = self;
+        let Self { link, kept, heard, pid, frames, outgoing, inbound, name, ctx } = self;
         let scope = &ctx.supervisor;
         let done = CancellationToken::new();
         let complaint = Complaint::default();
@@ -298,7 +298,7 @@ impl KeeperLink {
             let _ = tell.send(reader.read(frames).await);
         });
         let writer =
-            LineWriter { kept: Arc::clone(&kept), parcels, policy: Arc::clone(&ctx.policy), done: done.clone() };
+            LineWriter { kept: Arc::clone(&kept), outgoing, policy: Arc::clone(&ctx.policy), done: done.clone() };
         scope.spawn_draining("kept writer", writer.run());
         let end = End {
             kept,

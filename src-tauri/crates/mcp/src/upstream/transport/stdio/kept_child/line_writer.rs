@@ -19,7 +19,7 @@ use crate::upstream::transport::line_connection::OutgoingLine;
 /// Writes what was not written at once: lines that had to wait, and frames that waited for company.
 pub(super) struct LineWriter {
     pub(super) kept: Arc<Kept>,
-    pub(super) parcels: mpsc::Receiver<OutgoingLine>,
+    pub(super) outgoing: mpsc::Receiver<OutgoingLine>,
     pub(super) policy: Arc<Policy>,
     pub(super) done: CancellationToken,
 }
@@ -58,8 +58,8 @@ impl LineWriter {
                     }
                 }
                 // What is queued goes out before the end is looked at, unless the child does not take it.
-                parcel = self.parcels.recv(), if may_send => match parcel {
-                    Some(parcel) => held = kept.stage_if_room(parcel),
+                line = self.outgoing.recv(), if may_send => match line {
+                    Some(line) => held = kept.stage_if_room(line),
                     // The link is gone; whether it left or ended the child is said below.
                     None => has_link = false,
                 },
@@ -81,17 +81,17 @@ impl LineWriter {
                 && held.is_none()
                 && kept.outlet.lock().staged().len() < WRITE_BYTES
                 && kept.may_send()
-                && let Ok(parcel) = self.parcels.try_recv()
+                && let Ok(line) = self.outgoing.try_recv()
             {
-                held = kept.stage_if_room(parcel);
+                held = kept.stage_if_room(line);
             }
         }
         // What was queued before the core left, and what it has recorded.
         if let Some(line) = held.filter(|_| !ordered) {
             kept.stage(line);
         }
-        while !ordered && let Ok(parcel) = self.parcels.try_recv() {
-            kept.stage(parcel);
+        while !ordered && let Ok(line) = self.outgoing.try_recv() {
+            kept.stage(line);
         }
         kept.stage_control();
         // A keeper that does not take them is gone or stuck; nothing can be done about it from here.
