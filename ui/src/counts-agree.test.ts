@@ -129,7 +129,7 @@ test("every_figure_with_the_same_name_is_equal_on_every_screen", async () => {
     "#/servers",
     "#/servers/ci-server",
     "#/agents",
-    "#/agents/agt_000000",
+    "#/agents/agt_claude-code",
     "#/budgets",
     "#/settings",
   ]) {

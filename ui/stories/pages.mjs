@@ -34,7 +34,7 @@ export const PAGES = [
   place("a server", "", "/servers/warehouse"),
   place("agents", "", "/agents"),
   many("agents of 10,000", "&agents=10000", "/agents"),
-  place("an agent", "", "/agents/agt_000000"),
+  place("an agent", "", "/agents/agt_claude-code"),
   place("budgets", "", "/budgets"),
   place("budgets of 10,000", "&agents=10000", "/budgets"),
   place("settings", "", "/settings"),

@@ -35,13 +35,22 @@ export const serversText = {
   stale: "Not current: the core does not answer.",
   startedHere: (name: string) => `${name}, started by Taskwarden on this machine`,
   runsAt: (name: string, host: string) => `${name} at ${host}`,
-  columns: { server: "Server", health: "Health", era: "Protocol", open: "Open", cancels: "Cancels obeyed" },
+  columns: {
+    server: "Server",
+    health: "Health",
+    era: "Protocol",
+    needs: "Needs you",
+    open: "Open",
+    cancels: "Cancels obeyed",
+  },
   here: "on this machine",
   noTasks: "no tasks",
   notConnectedYet: "unknown",
   tools: (n: number) => plural(n, "tool"),
   noCancels: "none requested yet",
   obeyed: (stopped: number, asked: number) => `${count(stopped)} of ${count(asked)}`,
+  /** After `obeyed`: how long the middle one took. */
+  within: (time: string) => `, in ${time}`,
   cancelsTold: (stopped: number, finished: number, refused: number, open: number) =>
     listed([
       plural(stopped, "cancel") + " obeyed",
@@ -62,7 +71,7 @@ export const serversText = {
     kept: "calls run as tasks",
     allow: "review and allow it",
     retry: (when: string) => `retry ${when}`,
-    since: (when: string) => `since ${when}`,
+    since: (time: string) => `for ${time}`,
   },
 
   detail: {

@@ -28,6 +28,8 @@ export const CHECK = {
 
 export const AFTER_QUIT = {
   title: "What keeps running after quit",
+  /** In the list of sections. */
+  short: "After quit",
   note: "Quitting ends the core and its window. This goes on:",
   remote: "Tasks on servers at web addresses. Taskwarden polls them again when it starts.",
   none: "No local server runs now, so no process stays.",
