@@ -11,10 +11,7 @@ interface OnServer {
 function ends(tasks: number, agents: readonly OnServer[]): string {
   const calls = agents.reduce((sum, one) => sum + one.calls, 0);
   if (tasks === 0 && calls === 0) return "Nothing runs on it now.";
-  const what = [
-    ...(tasks > 0 ? [plural(tasks, "task")] : []),
-    ...(calls > 0 ? [`${plural(calls, "call")} in flight`] : []),
-  ];
+  const what = [...(tasks > 0 ? [plural(tasks, "task")] : []), ...(calls > 0 ? [plural(calls, "running call")] : [])];
   return `It ends ${listed(what)} of ${listed(agents.map((one) => one.agent ?? "people"))}.`;
 }
 
@@ -251,7 +248,9 @@ export const serversText = {
         const calls = agents.reduce((sum, one) => sum + one.calls, 0);
         return (
           (tasks === 0 ? "It has no open tasks." : `Its ${plural(tasks, "open task")} stay on the server.`) +
-          (calls === 0 ? "" : ` ${plural(calls, "call")} in flight may lose the reply.`)
+          (calls === 0
+            ? ""
+            : ` ${plural(calls, "running call")} may lose ${calls === 1 ? "its reply" : "their replies"}.`)
         );
       },
       after: "The connection is closed and opened again.",

@@ -34,8 +34,9 @@ export const AFTER_QUIT = {
   remote: "Tasks on servers at web addresses. Taskwarden polls them again when it starts.",
   none: "No local server runs now, so no process stays.",
   kept: (n: number, time: string) =>
-    `${plural(n, "local server", "local servers")}, each held by a keeper for ${time}. If Taskwarden is not back by then, they end with their tasks.`,
-  process: (process: number, keeper: number) => `process ${process}, held by keeper ${keeper}`,
+    `${plural(n, "local server")}, held for ${time}. If Taskwarden is not back by then, ${n === 1 ? "it ends with its" : "they end with their"} tasks.`,
+  process: (process: number) => `process ${process}`,
+  keeper: (process: number) => `held by keeper ${process}`,
   agents: "Agents that start Taskwarden by command start a core without a window.",
   noAgents: "Agents are not served until you start Taskwarden again.",
   browser:
