@@ -278,6 +278,12 @@ export const TASK = {
       revoke: (agent: string) => `Revoke from ${agent}`,
       revokeDo: "Revoke…",
       revokeNote: (agent: string) => `${agent} loses this task at once. Its other tasks continue.`,
+      end: (server: string) => `End the process of ${server}`,
+      endNote: (others: number) =>
+        others === 0
+          ? "No other task is open on this server."
+          : `${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too.`,
+      endDo: "Show server",
     },
     steps: {
       recorded: "Recorded, being sent to the server",
