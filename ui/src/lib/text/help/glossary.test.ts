@@ -1,8 +1,10 @@
 // @vitest-environment jsdom
 /* The glossary and the words that screens explain from it. */
-import { flushSync, mount, unmount } from "svelte";
+import { flushSync } from "svelte";
 import { expect, it } from "vitest";
 import Term from "$lib/design/text/Term.svelte";
+import { fake } from "$lib/fake-core/backend";
+import { show } from "$lib/fake-core/harness";
 import { GLOSSARY, meaningOf } from "./glossary";
 
 const SCREENS = import.meta.glob<string>("/src/**/*.svelte", { query: "?raw", import: "default", eager: true });
@@ -21,15 +23,14 @@ it("the_glossary_is_sorted_and_each_meaning_is_one_sentence_with_its_full_stop",
   for (const { word, means } of GLOSSARY) expect(means, word).toMatch(/^[A-Z≈].*[^.]\.$/);
 });
 
-it("a_press_on_an_explained_word_shows_its_meaning_and_another_word_stands_as_it_is", () => {
-  const page = document.body.appendChild(document.createElement("main"));
-  const plain = mount(Term, { target: page, props: { word: "Banana" } });
-  expect(page.textContent.trim()).toBe("Banana");
-  expect(page.querySelector("button")).toBe(null);
-  void unmount(plain);
-  const explained = mount(Term, { target: page, props: { word: "Handle" } });
-  page.querySelector("button")?.click();
+it("a_press_on_an_explained_word_shows_its_meaning_and_another_word_stands_as_it_is", async () => {
+  const plain = show(Term, { word: "Banana" }, fake({}));
+  expect(plain.page.textContent.trim()).toBe("Banana");
+  expect(plain.page.querySelector("button")).toBe(null);
+  await plain.close();
+  const explained = show(Term, { word: "Handle" }, fake({}));
+  await explained.press("button", "Handle");
   flushSync();
-  expect(document.querySelector("[role=dialog]")?.textContent).toContain("own id of a task");
-  void unmount(explained);
+  expect((await explained.find("[role=dialog]")).textContent).toContain("own id of a task");
+  await explained.close();
 });
