@@ -282,7 +282,7 @@ export const TASK = {
       endNote: (others: number) =>
         others === 0
           ? "No other task is open on this server."
-          : `${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too.`,
+          : `Up to ${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too. The server’s page names them.`,
       endDo: "Show server",
     },
     steps: {
