@@ -103,70 +103,76 @@ function read(where: string): Figure[] {
   });
 }
 
-test("every_figure_with_the_same_name_is_equal_on_every_screen", async () => {
-  const servers = makeServers(4, NOW).map((server, at) =>
-    at === 3
-      ? {
-          ...server,
-          health: {
-            kind: "down" as const,
-            since: server.createdAt,
-            why: "the program ended with code 1",
-            hint: null,
-            retryAt: null,
-          },
-        }
-      : server,
-  );
-  const backend = fake({ now: NOW, tasks: rows(), servers, agents: makeAgents(3, NOW) });
-  shown = show(App, { backend }, backend);
-  await until("the status bar counts", () => document.querySelector("footer [data-figure=working]"));
-  const all: Figure[] = [];
-  for (const hash of [
-    "#/inbox",
-    "#/tasks",
-    "#/tasks?q=is%3AneedsYou",
-    "#/servers",
-    "#/servers/ci-server",
-    "#/agents",
-    "#/agents/agt_000000",
-    "#/budgets",
-    "#/settings",
-  ]) {
-    location.hash = hash;
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await until(`${hash} is drawn`, () => document.querySelector("main#content")?.textContent.trim() ?? "");
-    await until(
-      `${hash} is loaded`,
-      () => document.querySelectorAll("main#content :is([aria-busy=true], .bones)").length,
-      (waiting) => waiting === 0,
+/** It walks nine screens; a busy machine is slow. */
+const WALK_MS = 90_000;
+test(
+  "every_figure_with_the_same_name_is_equal_on_every_screen",
+  async () => {
+    const servers = makeServers(4, NOW).map((server, at) =>
+      at === 3
+        ? {
+            ...server,
+            health: {
+              kind: "down" as const,
+              since: server.createdAt,
+              why: "the program ended with code 1",
+              hint: null,
+              retryAt: null,
+            },
+          }
+        : server,
     );
-    await new Promise((done) => setTimeout(done, 50));
-    all.push(...read(hash));
-  }
-  expect(all.length, "figures were found").toBeGreaterThan(60);
-  for (const figure of all)
-    expect(figure.text, `${figure.where}: ${figure.name} is what it shows`).toContain(
-      figure.count === 0 ? "" : figure.count.toLocaleString("en"),
-    );
-  const names = new Map<string, Map<number, string[]>>();
-  for (const { name, count, where } of all.filter((one) => !one.name.startsWith("listed"))) {
-    const counts = names.get(name) ?? new Map<number, string[]>();
-    counts.set(count, [...(counts.get(count) ?? []), where]);
-    names.set(name, counts);
-  }
-  const differ = [...names].filter(([name, counts]) => counts.size > 1 && !name.startsWith("section"));
-  expect(differ, "no two figures of one name differ").toEqual([]);
-  const of = (name: string) => [...(names.get(name)?.keys() ?? [])][0] ?? -1;
-  const sum = (figure: string, kind: string) =>
-    [...names.keys()]
-      .filter((name) => name.startsWith(`${figure} of ${kind}:`))
-      .reduce((total, name) => total + of(name), 0);
-  expect([sum("open", "agent"), sum("needsYou", "agent")], "the agents sum to the views").toEqual([
-    of("open"),
-    of("needsYou"),
-  ]);
-  expect(sum("open", "server"), "so do the servers").toBe(of("open"));
-  const held = rows().filter((row) => row.held !== null).length;
-  expect([of("held"), held > 0], "held results are counted").toEqual([held, true]);
-});
+    const backend = fake({ now: NOW, tasks: rows(), servers, agents: makeAgents(3, NOW) });
+    shown = show(App, { backend }, backend);
+    await until("the status bar counts", () => document.querySelector("footer [data-figure=working]"));
+    const all: Figure[] = [];
+    for (const hash of [
+      "#/inbox",
+      "#/tasks",
+      "#/tasks?q=is%3AneedsYou",
+      "#/servers",
+      "#/servers/ci-server",
+      "#/agents",
+      "#/agents/agt_claude-code",
+      "#/budgets",
+      "#/settings",
+    ]) {
+      location.hash = hash;
+      window.dispatchEvent(new HashChangeEvent("hashchange"));
+      await until(`${hash} is drawn`, () => document.querySelector("main#content")?.textContent.trim() ?? "");
+      await until(
+        `${hash} is loaded`,
+        () => document.querySelectorAll("main#content :is([aria-busy=true], .bones)").length,
+        (waiting) => waiting === 0,
+      );
+      await new Promise((done) => setTimeout(done, 50));
+      all.push(...read(hash));
+    }
+    expect(all.length, "figures were found").toBeGreaterThan(60);
+    for (const figure of all)
+      expect(figure.text, `${figure.where}: ${figure.name} is what it shows`).toContain(
+        figure.count === 0 ? "" : figure.count.toLocaleString("en"),
+      );
+    const names = new Map<string, Map<number, string[]>>();
+    for (const { name, count, where } of all.filter((one) => !one.name.startsWith("listed"))) {
+      const counts = names.get(name) ?? new Map<number, string[]>();
+      counts.set(count, [...(counts.get(count) ?? []), where]);
+      names.set(name, counts);
+    }
+    const differ = [...names].filter(([name, counts]) => counts.size > 1 && !name.startsWith("section"));
+    expect(differ, "no two figures of one name differ").toEqual([]);
+    const of = (name: string) => [...(names.get(name)?.keys() ?? [])][0] ?? -1;
+    const sum = (figure: string, kind: string) =>
+      [...names.keys()]
+        .filter((name) => name.startsWith(`${figure} of ${kind}:`))
+        .reduce((total, name) => total + of(name), 0);
+    expect([sum("open", "agent"), sum("needsYou", "agent")], "the agents sum to the views").toEqual([
+      of("open"),
+      of("needsYou"),
+    ]);
+    expect(sum("open", "server"), "so do the servers").toBe(of("open"));
+    const held = rows().filter((row) => row.held !== null).length;
+    expect([of("held"), held > 0], "held results are counted").toEqual([held, true]);
+  },
+  WALK_MS,
+);

@@ -4,6 +4,11 @@ export const SIZES = [
   { width: 900, height: 600 },
 ];
 export const APP_SIZES = [...SIZES, { width: 720, height: 600 }, { width: 640, height: 400 }];
+/** What a place does with a large screen. It follows the first size in place: loading anew would cost more. */
+const WIDE = { width: 1920, height: 1080, isInPlace: true };
+const PLACE_SIZES = [SIZES[0], WIDE, ...APP_SIZES.slice(1)];
+/** Of a place with very many rows: what rows do to the layout shows at these. */
+const MANY_SIZES = [SIZES[0], WIDE, { width: 720, height: 600 }];
 
 const page = (name, query, hash, more = {}) => ({
   name: `app/${name}`,
@@ -14,24 +19,31 @@ const page = (name, query, hash, more = {}) => ({
   ...more,
 });
 
+const place = (name, query, hash, more = {}) => page(name, query, hash, { sizes: PLACE_SIZES, ...more });
+const many = (name, query, hash) => page(name, query, hash, { sizes: MANY_SIZES });
+
 export const PAGES = [
-  page("inbox", "", "/inbox"),
-  page("inbox of 0", "&inbox=0", "/inbox"),
-  page("inbox of 10,000", "&tasks=10000&inbox=10000", "/inbox"),
-  page("tasks", "", "/tasks"),
-  page("tasks with a drawer", "", "/tasks", { keys: ["j", "Enter"] }),
-  page("tasks of 10,000", "&tasks=10000", "/tasks"),
-  page("servers", "", "/servers"),
-  page("a server", "", "/servers/warehouse"),
-  page("agents", "", "/agents"),
-  page("an agent", "", "/agents/agt_000000"),
-  page("budgets", "", "/budgets"),
-  page("budgets of 10,000", "&agents=10000", "/budgets"),
-  page("settings", "", "/settings"),
-  page("first run", "&tasks=0&servers=0&inbox=0&file=1&mute=1", "/inbox"),
-  page("core lost", "&connection=stale", "/tasks"),
+  place("inbox", "", "/inbox"),
+  place("inbox of 0", "&inbox=0", "/inbox"),
+  place("inbox of 10,000", "&tasks=10000&inbox=10000", "/inbox"),
+  place("tasks", "", "/tasks"),
+  place("tasks with a drawer", "", "/tasks", { keys: ["j", "Enter"] }),
+  place("tasks of 10,000", "&tasks=10000", "/tasks"),
+  place("servers", "", "/servers"),
+  many("servers of 10,000", "&servers=10000", "/servers"),
+  place("a server", "", "/servers/warehouse"),
+  place("agents", "", "/agents"),
+  many("agents of 10,000", "&agents=10000", "/agents"),
+  place("an agent", "", "/agents/agt_claude-code"),
+  place("budgets", "", "/budgets"),
+  place("budgets of 10,000", "&agents=10000", "/budgets"),
+  place("settings", "", "/settings"),
+  place("help", "", "/help"),
+  place("get started", "", "/start"),
+  place("first run", "&tasks=0&servers=0&inbox=0&file=1&mute=1", "/inbox"),
+  place("core lost", "&connection=stale", "/tasks"),
   page("core lost with a drawer", "&connection=stale", "/tasks", { keys: ["j", "Enter"] }),
-  page("core lost, inbox", "&connection=stale", "/inbox"),
+  place("core lost, inbox", "&connection=stale", "/inbox"),
   page("core lost, a list not read before", "&connection=stale", "/inbox", { keys: ["g", "t"] }),
   page("disk full", "&disk=full", "/tasks"),
   page("core never there", "&connection=lost", "/inbox"),

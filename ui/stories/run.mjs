@@ -80,9 +80,10 @@ async function look(page, { story, theme }) {
   });
   // Geometry is the same in both themes: the smaller sizes are looked at in one, and in both for pictures.
   for (const size of theme === "light" || shots || story.isSample ? story.sizes : story.sizes.slice(0, 1)) {
-    await page.setViewportSize(size);
+    await page.setViewportSize({ width: size.width, height: size.height });
     // Loading takes most of the time: of a sample, what was only loaded changes its size in place.
-    const isLoaded = story.isSample && size !== story.sizes[0] && story.click.length + story.keys.length === 0;
+    const isOnlyLoaded = story.isSample && size !== story.sizes[0] && story.click.length + story.keys.length === 0;
+    const isLoaded = size.isInPlace || isOnlyLoaded;
     if (isLoaded) await settled(page);
     else await open(page, story, theme);
     const at = `${where} ${size.width}x${size.height}`;

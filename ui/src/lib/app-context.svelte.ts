@@ -5,11 +5,13 @@ import type { Backend } from "$lib/backend/backend";
 import { Announcer, setAnnouncer, setStartRequests, setToasts, StartRequests, Toasts } from "./actions";
 import { FailFastBackend } from "$lib/backend/fail-fast";
 import { setCoreUnavailable } from "$lib/design/controls/core-unavailable";
+import { setMeanings } from "$lib/design/text/meanings";
 import { Feed, setBackend, setFeed } from "$lib/feed/feed.svelte";
 import { Keys, setKeys } from "./keys";
 import { ListCache, setListCache } from "$lib/task-list/list-cache";
 import { route } from "./route.svelte";
 import { APP } from "$lib/text/app";
+import { meaningOf } from "$lib/text/help/glossary";
 
 export interface Provided {
   readonly backend: Backend;
@@ -25,6 +27,7 @@ export function provide(backend: Backend): Provided {
   const announcer = setAnnouncer(new Announcer());
   const feed = setFeed(new Feed(backend, (hash) => route.open(hash)));
   setCoreUnavailable(() => (feed.connection === "lost" ? APP.needsCore : null));
+  setMeanings(meaningOf);
   setListCache(new ListCache());
   return {
     // Untracked: a screen that reads while it is drawn must not read again whenever the connection changes.

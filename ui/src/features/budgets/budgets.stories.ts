@@ -24,7 +24,7 @@ const one = (budget: BudgetDto, more: FakeOptions = {}): FakeOptions => ({
 });
 const rules: RuleDto[] = [
   {
-    scope: { kind: "agent", agent: "agt_000001" },
+    scope: { kind: "agent", agent: "agt_research-7" },
     resultLimit: { tokens: 20_000, at: "hold" },
     windowLimit: { tokens: 160_000, at: "ask" },
   },
@@ -69,8 +69,8 @@ export default {
     "nothing seen": screen(one(made.UNSEEN)),
     overfull: screen(one(made.OVERFULL)),
     "cut by its program": screen(one(made.CUT)),
-    "an estimate": screen(five, { hash: "#/budgets/agt_000000" }),
-    "an upper bound": screen(five, { hash: "#/budgets/agt_000002" }),
+    "an estimate": screen(five, { hash: "#/budgets/agt_claude-code" }),
+    "an upper bound": screen(five, { hash: "#/budgets/agt_nightly-ops" }),
     "a limit of the window": screen(one(made.LIMITED)),
     "past a limit of the window": screen(one(made.PAST_LIMIT)),
     "a limit, size unknown": screen(one(made.LIMIT_ALONE)),

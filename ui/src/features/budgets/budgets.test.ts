@@ -211,7 +211,7 @@ it("a window that was full several times says so in words, and its program what 
     "li",
     "Codex is sure to show its model 5,000 tokens of one result. Longer results are held and read in parts.",
   );
-  await cut.find("li", "Only the program knows when it compacts");
+  await cut.find("li", "Only the program knows when it shortens its conversation");
   await cut.find("td", "not enough data yet");
   await cut.find("td", "72,104");
   await cut.close();

@@ -13,7 +13,7 @@ function open() {
   const onclose = vi.fn();
   const page = show(
     TokenLimits,
-    { rules: [], agents: agents(2), servers: ["docs"], agent: "agt_000000", onclose },
+    { rules: [], agents: agents(2), servers: ["docs"], agent: "agt_claude-code", onclose },
     core,
   );
   return { page, onclose, put: () => core.called.filter((one) => one.name === "rules.put").map((one) => one.input) };

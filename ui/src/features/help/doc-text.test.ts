@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { DOC_PAGES, GLOSSARY } from "$lib/text/help/help";
+import { DOC_PAGES } from "$lib/text/help/help";
 import { isDocPage, loadPage, pageOfLink, type DocPage } from "./doc-pages";
 import { blocks, spans } from "./doc-text";
 
@@ -43,13 +43,5 @@ describe("the documentation in the app", () => {
       ["link", "N"],
       ["text", ". 2 * 3"],
     ]);
-  });
-});
-
-describe("the glossary", () => {
-  it("explains each word once, in one sentence, by the alphabet", () => {
-    const words = GLOSSARY.map((term) => term.word);
-    expect(words).toEqual([...new Set(words)].sort((one, other) => one.localeCompare(other, "en")));
-    for (const { word, means } of GLOSSARY) expect(means, word).toMatch(/^[A-Z].*[^.]\.$/);
   });
 });

@@ -124,8 +124,3 @@ export function iconOf(row: InboxRow): IconName {
       return "info";
   }
 }
-
-/** `input_required` as people read it. The word stays the server's. */
-export function statusWord(status: string): string {
-  return singleLine(status.replace(/_/g, " "), 40);
-}

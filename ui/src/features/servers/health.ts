@@ -3,7 +3,7 @@ import type { HealthDto, ServerDto } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
-import { ago, duration, until } from "$lib/format/time";
+import { coarse, duration, ms, until } from "$lib/format/time";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthStatus {
@@ -38,7 +38,7 @@ function newsWord(server: ServerDto): string {
 }
 
 function since(health: HealthDto, now: number): string {
-  return health.since === null ? "" : text.health.since(ago(health.since, now));
+  return health.since === null ? "" : text.health.since(coarse(now - ms(health.since)));
 }
 
 function retry(health: HealthDto, now: number): string {

@@ -1,9 +1,8 @@
 /* The status line: the server's status, when it was last heard, the next poll, and what happens if nobody acts.
    Always the same four places; silence changes the ink, never the place. Pure. */
 import type { TaskDto } from "$lib/bindings";
-import { singleLine } from "$lib/design";
 import { ago, until } from "$lib/format/time";
-import { lastContact, missingStatus } from "$lib/task/server-status";
+import { lastContact, missingStatus, statusWord } from "$lib/task/server-status";
 import { TASK } from "$lib/text/task";
 import { isOnlyPossiblyAsking } from "./shared-questions";
 
@@ -23,9 +22,7 @@ export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusL
   const heard = ago(task.lastSeenAt, now);
   return {
     says:
-      task.status === null
-        ? null
-        : [singleLine(task.status, 60), percent(task)].filter((part) => part !== "").join(", "),
+      task.status === null ? null : [statusWord(task.status), percent(task)].filter((part) => part !== "").join(", "),
     unsaid: task.status === null ? missingStatus(task) : null,
     heard: isStale && !task.over ? TASK.statusLine.notHeard(heard) : lastContact(task, now),
     next: nextLook(task, now, pushes),

@@ -102,7 +102,7 @@ export const AGENTS = ["claude-code", "research-7", "nightly-ops", "pr-reviewer"
 
 export function makeAgents(count: number, now: number): AgentFacts[] {
   return Array.from({ length: count }, (_, at) => ({
-    id: `agt_${at.toString(36).padStart(6, "0")}`,
+    id: `agt_${AGENTS[at] ?? `agent-${at + 1}`}`,
     name: AGENTS[at] ?? `agent-${at + 1}`,
     createdAt: iso(now - 86_400_000 * 3),
     revokedAt: at % 7 === 6 ? iso(now - 3_600_000) : null,

@@ -28,9 +28,9 @@ it("the rail says whose window is nearly full, and leads to what fills the fulle
     one.textContent.replace(/\s+/g, " ").trim(),
   ]);
   expect(links, "by name, with their marks").toEqual([
-    ["#/budgets/agt_000000", "claude-code ≈ 59 % of its window"],
-    ["#/budgets/agt_000002", "nightly-ops ≤ 36 % of its window"],
-    ["#/budgets/agt_000001", "research-7 81 % of its window"],
+    ["#/budgets/agt_claude-code", "claude-code ≈ 59 % of its window"],
+    ["#/budgets/agt_nightly-ops", "nightly-ops ≤ 36 % of its window"],
+    ["#/budgets/agt_research-7", "research-7 81 % of its window"],
   ]);
   await page.close();
 });

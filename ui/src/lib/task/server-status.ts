@@ -4,6 +4,11 @@ import { singleLine } from "$lib/design/text/plain-text";
 import { SERVER_STATUS } from "$lib/text/task";
 import { ago } from "$lib/format/time";
 
+/** `input_required` as people read it. The word stays the server's; *Raw* shows it as it came. */
+export function statusWord(status: string): string {
+  return singleLine(status.replace(/_/g, " "), 40);
+}
+
 /** A sentence where the server has no word of its own for the task. */
 export function missingStatus(task: Pick<TaskDto, "view" | "server">): string {
   const say: ((server: string) => string) | undefined = Object.hasOwn(SERVER_STATUS.unsaid, task.view)

@@ -11,7 +11,7 @@ export const agentsText = {
   back: (n: number) => `Back to ${plural(n, "agent")}`,
   loadFailed: "The agents could not be loaded",
   stale: "as of",
-  goOn: "Tasks of an agent that is not connected go on. Their results wait until it comes back.",
+  goOn: "Tasks of an agent that is not connected continue. Their results wait until it connects again.",
   next: "Next agent",
   previous: "Previous agent",
   search: "Find an agent",
@@ -123,7 +123,7 @@ export const agentsText = {
   rules: {
     title: "Rules",
     forAgents: "Rules for what agents start here",
-    note: "A tool's rule overrides its server's, which overrides the agent's.",
+    note: "A tool’s rule overrides its server’s, which overrides the agent’s.",
     asked: "Questions go to",
     askedWords: {
       "": "Default: ask a person",

@@ -55,7 +55,8 @@ export const budgetsText = {
   limits: "Limits…",
   openPrices: "Prices…",
   today: "The figures of today",
-  costsOnce: "Costs count each token once, when it comes in; programs read their window again with every turn.",
+  costsOnce:
+    "Costs count each token once, when it comes in; programs send their window to the model again with every turn.",
   keys: {
     next: "Next agent",
     previous: "Previous agent",
@@ -168,7 +169,7 @@ export const budgetsText = {
     },
     passedWhy: "Passed: sent to the program. In the window: the part of it that the program shows its model.",
     fullWhy:
-      "its program compacted it or started new conversations. The figures by source cover everything since then.",
+      "its program shortened it or started new conversations. The figures by source cover everything since then.",
     own: "including Taskwarden’s own",
     sum: "In the window",
     kept: "Kept out by its tasks",
@@ -188,7 +189,7 @@ export const budgetsText = {
     fromTo: (server: string, agent: string) => `${server} to ${agent}`,
     why: {
       held: "Waits for your decision",
-      slices: "Read as far as the agent asks",
+      slices: "The agent reads the parts it asks for",
       ready: "Comes in with its next read",
       working: "At most, as usual for this tool",
     } satisfies Record<ComingState, string>,
@@ -452,6 +453,6 @@ export function programWords(program: ProgramDto): readonly string[] {
             ? `${label} is sure to show its model ${most} tokens of one result. Longer results are held and read in parts.`
             : `Longer results are passed on, and ${label} cuts them.`,
         ]),
-    `Only the program knows when it compacts and how long its own prompt is${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,
+    `Only the program knows when it shortens its conversation and how long its own prompt is${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,
   ];
 }

@@ -31,7 +31,7 @@ export const firstRunText = {
   },
   agent: {
     title: "Connect an agent",
-    body: "Paste one command. Taskwarden tells you when the first call arrives, and keeps each agent’s token apart.",
+    body: "Paste one command. Taskwarden tells you when the first call arrives, and gives each agent a token of its own.",
     button: "Connect an agent",
     works: "Works with",
     rows: [
@@ -39,16 +39,16 @@ export const firstRunText = {
       ["Cursor, VS Code", "one entry"],
       ["Codex, Gemini CLI", "one command"],
     ],
-    others: "and any other MCP client",
+    others: "and any program that speaks MCP",
   },
   server: {
     title: "Add a server",
-    body: "Type a command or a web address. You see each command before it runs.",
+    body: "A server is a program that offers tools. Type its command or web address; nothing runs before you see it.",
     button: "Add a server",
     kinds: "Any MCP server",
     rows: [
       ["A command", "runs here"],
-      ["A web address", "HTTP or SSE"],
+      ["A web address", "over HTTP"],
     ],
     others: "with its secrets in your keychain",
   },

@@ -11,10 +11,7 @@ interface OnServer {
 function ends(tasks: number, agents: readonly OnServer[]): string {
   const calls = agents.reduce((sum, one) => sum + one.calls, 0);
   if (tasks === 0 && calls === 0) return "Nothing runs on it now.";
-  const what = [
-    ...(tasks > 0 ? [plural(tasks, "task")] : []),
-    ...(calls > 0 ? [`${plural(calls, "call")} in flight`] : []),
-  ];
+  const what = [...(tasks > 0 ? [plural(tasks, "task")] : []), ...(calls > 0 ? [plural(calls, "running call")] : [])];
   return `It ends ${listed(what)} of ${listed(agents.map((one) => one.agent ?? "people"))}.`;
 }
 
@@ -35,13 +32,22 @@ export const serversText = {
   stale: "Not current: the core does not answer.",
   startedHere: (name: string) => `${name}, started by Taskwarden on this machine`,
   runsAt: (name: string, host: string) => `${name} at ${host}`,
-  columns: { server: "Server", health: "Health", era: "Protocol", open: "Open", cancels: "Cancels obeyed" },
+  columns: {
+    server: "Server",
+    health: "Health",
+    era: "Protocol",
+    needs: "Needs you",
+    open: "Open",
+    cancels: "Cancels obeyed",
+  },
   here: "on this machine",
   noTasks: "no tasks",
   notConnectedYet: "unknown",
   tools: (n: number) => plural(n, "tool"),
   noCancels: "none requested yet",
   obeyed: (stopped: number, asked: number) => `${count(stopped)} of ${count(asked)}`,
+  /** After `obeyed`: how long the middle one took. */
+  within: (time: string) => `, in ${time}`,
   cancelsTold: (stopped: number, finished: number, refused: number, open: number) =>
     listed([
       plural(stopped, "cancel") + " obeyed",
@@ -62,7 +68,7 @@ export const serversText = {
     kept: "calls run as tasks",
     allow: "review and allow it",
     retry: (when: string) => `retry ${when}`,
-    since: (when: string) => `since ${when}`,
+    since: (time: string) => `for ${time}`,
   },
 
   detail: {
@@ -242,7 +248,9 @@ export const serversText = {
         const calls = agents.reduce((sum, one) => sum + one.calls, 0);
         return (
           (tasks === 0 ? "It has no open tasks." : `Its ${plural(tasks, "open task")} stay on the server.`) +
-          (calls === 0 ? "" : ` ${plural(calls, "call")} in flight may lose the reply.`)
+          (calls === 0
+            ? ""
+            : ` ${plural(calls, "running call")} may lose ${calls === 1 ? "its reply" : "their replies"}.`)
         );
       },
       after: "The connection is closed and opened again.",

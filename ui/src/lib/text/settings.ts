@@ -19,7 +19,7 @@ export const SETTINGS = {
   shortcuts: "Shortcuts",
   allKeys: "All keys",
   browser: "In this browser",
-  browserHint: "They open Taskwarden and decide nothing",
+  browserHint: "They open Taskwarden and never answer for you",
   browserAsk: "Notify me in this browser…",
   browserIsOn: "This browser notifies you while the page is open in the background.",
   browserStop: "Stop",
@@ -52,7 +52,7 @@ export const SETTINGS = {
   pausedUntil: (when: string) => `Paused until ${when}`,
   noService: "This system has no notification service.",
   noServiceHint:
-    "The window and the tray still show what needs you. Install a notification service, such as dunst or your desktop's own, and restart Taskwarden.",
+    "The window and the tray still show what needs you. Install a notification service, such as dunst or your desktop’s own, and restart Taskwarden.",
   off: "Notifications are switched off in the configuration file.",
   offHint: "Set `notifications = true` there to use these settings.",
   window: "Window",
@@ -108,7 +108,7 @@ export const SESSIONS = {
 /** What holds without a rule; the core decides so (`domain::rule`, `domain::policy`). */
 export const RULE_DEFAULTS = {
   title: "Rule defaults",
-  note: "What holds where no rule of an agent, a server or a tool says otherwise. A tool's rule overrides its server's, which overrides the agent's.",
+  note: "What holds where no rule of an agent, a server or a tool says otherwise. A tool’s rule overrides its server’s, which overrides the agent’s.",
   defaults: [
     { what: "Questions", is: "Default: ask a person." },
     {
@@ -117,7 +117,7 @@ export const RULE_DEFAULTS = {
     },
     {
       what: "Results",
-      is: "Default: deliver them. A result that the agent's program would cut is held and offered in parts.",
+      is: "Default: deliver them. A result that the agent’s program would cut is held and offered in parts.",
     },
     { what: "Token limits", is: "Default: none." },
   ],

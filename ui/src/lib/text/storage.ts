@@ -25,9 +25,9 @@ export const STORAGE = {
     `${bytes(held)} are reserved so that your decisions can be recorded when the disk is full.`,
   reserveUsed: "The reserve is in use: free some space on this disk.",
   removed: (segments: number) =>
-    `${plural(segments, "segment", "segments")} of the audit log ${segments === 1 ? "was" : "were"} removed, each with a signed record of it.`,
+    `${plural(segments, "old part")} of the audit log ${segments === 1 ? "was" : "were"} removed. A signed record of each stays.`,
   limits: {
-    title: "Retention",
+    title: "How long things are kept",
     note: "Arguments, answers and results are removed first, then tasks, then audit rows. What is still needed stays.",
     payloadAge: "Arguments, answers, results",
     payloadBytes: "Their total size",
@@ -115,7 +115,7 @@ export const RECORDING = {
     locked: "Another program holds the registry.",
     failing: "The registry cannot be written.",
   },
-  effect: "Agents' calls are refused before they are sent.",
+  effect: "Agents’ calls are refused before they are sent.",
   calls: (n: number) => `${plural(n, "earlier call")} ${n === 1 ? "is" : "are"} not recorded yet.`,
   storage: "Storage",
   registry: "Registry needs attention",

@@ -40,11 +40,11 @@ export const PHASE_FLAGS = {
 
 export const TASK = {
   close: "Close, Esc",
-  copy: "Copy the task's id, y",
-  copied: "Copied the task's id.",
+  copy: "Copy the task’s id, y",
+  copied: "Copied the task’s id.",
   copiedLink: "Copied the link.",
   more: "More actions",
-  resize: "Width of the task's detail",
+  resize: "Width of the task’s detail",
   expand: "Show it over the whole window, f",
   shrink: "Back beside the list, f",
   wholeKey: "Show the task over the whole window, or beside the list",
@@ -142,10 +142,10 @@ export const TASK = {
     agent: "Agent",
     server: "Server",
     person: "Person",
-    policy: "Policy",
+    policy: "Rules",
     /** Who took no part, in the order of the lanes. */
     absent: (names: readonly ("agent" | "server" | "person" | "policy")[]) => {
-      const words = { agent: "agent", server: "server", person: "person", policy: "policy" };
+      const words = { agent: "agent", server: "server", person: "person", policy: "rule" };
       const list = names.map((name) => words[name]);
       const last = list.pop() ?? "";
       return `No ${list.length === 0 ? last : `${list.join(", ")} or ${last}`} took part.`;
@@ -181,7 +181,7 @@ export const TASK = {
     kinds: {
       form: "Form",
       url: "Link",
-      sampling: "Asks for a model's reply",
+      sampling: "Asks for a model’s reply",
       roots: "Asks for folders",
       unsupported: "Cannot be answered here",
     },
@@ -226,7 +226,7 @@ export const TASK = {
   related: {
     label: "Other tasks",
     parent: "Started while this was open:",
-    why: { trace: "Both carry the same trace.", openTask: "It was the newest open task of the same agent." },
+    why: { trace: "Both carry the same trace id.", openTask: "It was the newest open task of the same agent." },
     attempt: (n: number, all: number) => `Attempt ${count(n)} of ${count(all)}`,
     attemptName: (n: number) => `Attempt ${count(n)}`,
     children: (n: number) =>
@@ -278,6 +278,12 @@ export const TASK = {
       revoke: (agent: string) => `Revoke from ${agent}`,
       revokeDo: "Revoke…",
       revokeNote: (agent: string) => `${agent} loses this task at once. Its other tasks continue.`,
+      end: (server: string) => `End the process of ${server}`,
+      endNote: (others: number) =>
+        others === 0
+          ? "No other task is open on this server."
+          : `Up to ${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too. The server’s page names them.`,
+      endDo: "Show server",
     },
     steps: {
       recorded: "Recorded, being sent to the server",
@@ -347,6 +353,6 @@ export const SERVER_STATUS = {
     task: (server: string) => `${server} gave no status`,
   },
   called: (when: string) => `called ${when}`,
-  made: (when: string) => `made ${when}`,
+  made: (when: string) => `created ${when}`,
   heard: (when: string) => `last heard ${when}`,
 } as const;

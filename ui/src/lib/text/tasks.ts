@@ -36,7 +36,7 @@ export const TASKS = {
     narrow: "In a narrow window tokens, started and server leave first, then agent and last message.",
     sort: (what: string, now: "ascending" | "descending" | null) =>
       now === null ? `${what} Press to sort.` : `${what} Sorted, ${now}. Press to change.`,
-    unsortable: (what: string) => `${what} Cannot be sorted: it changes while you look, or is sealed on disk.`,
+    unsortable: (what: string) => `${what} It cannot be sorted: it changes while you look, or is encrypted on disk.`,
     names: {
       phase: "Phase",
       task: "Task",
@@ -56,7 +56,7 @@ export const TASKS = {
       progress: "How much is done, as the server last said.",
       started: "When it was started.",
       took: "How long it ran, or waits for a person.",
-      tokens: "What it costs its agent's window.",
+      tokens: "How many tokens of its agent’s window it takes.",
       message: "Its question, its error, its result, or what the server said last.",
     },
   },
@@ -144,7 +144,7 @@ export const TASKS = {
       flag: (value: string, all: readonly string[]) =>
         `There is no flag \`${value}\`. Write is:${all.join(" or is:")}.`,
       group: "Group by need, server, agent or none.",
-      sort: "Sort by newest, oldest, changed, phase, task, server or agent; `sort:-task` turns it round.",
+      sort: "Sort by newest, oldest, changed, phase, task, server or agent; `sort:-task` reverses it.",
     },
   },
 
@@ -175,7 +175,7 @@ export const TASKS = {
     export: "Export",
     exportAs: (n: number, format: "csv" | "json") => `${tasks(n)} as ${format === "csv" ? "CSV" : "JSON"}`,
     exported: (n: number, name: string, isCut: boolean) =>
-      `Exported ${tasks(n)} to ${name}${isCut ? "; an export has no more." : "."}`,
+      `Exported ${tasks(n)} to ${name}${isCut ? ", the most that one export takes." : "."}`,
     copyIds: "Copy ids",
     copied: (n: number) => (n === 1 ? "Copied 1 id." : `Copied ${count(n)} ids.`),
     notCopied: "The ids could not be copied: the browser does not allow it here.",
@@ -241,10 +241,10 @@ export const TASKS = {
     query: "Filter as text",
     show: "Show the changes above",
     cancel: "Cancel the task…",
-    copy: "Copy the task's id",
+    copy: "Copy the task’s id",
     clear: "Clear the selection",
     start: "Start a task",
     fold: "Fold or unfold the group",
-    copied: "Copied the task's id.",
+    copied: "Copied the task’s id.",
   },
 } as const;

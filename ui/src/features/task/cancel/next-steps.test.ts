@@ -35,7 +35,8 @@ it("a cancel is given time before it counts as not obeyed", () => {
 });
 
 it("only what still can be done is offered, the mildest first", () => {
-  expect(nextSteps(task({}), NOW)).toEqual(["hold", "revoke"]);
-  expect(nextSteps(task({ agent: null }), NOW), "a person's own task").toEqual([]);
-  expect(nextSteps(task({}, { kind: "revoked" }), NOW), "revoked already").toEqual([]);
+  expect(nextSteps(task({}), NOW, false)).toEqual(["hold", "revoke"]);
+  expect(nextSteps(task({}), NOW, true), "its server runs here").toEqual(["hold", "revoke", "end"]);
+  expect(nextSteps(task({ agent: null }), NOW, true), "a person's own task").toEqual(["end"]);
+  expect(nextSteps(task({}, { kind: "revoked" }), NOW, false), "revoked already").toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { TaskDto } from "$lib/bindings";
 import { ms } from "$lib/format/time";
 import { cancelOutcome } from "./cancel-steps";
 
-export type NextStep = "hold" | "revoke";
+export type NextStep = "hold" | "revoke" | "end";
 
 /** A server that obeys mostly does so within this (judgement: two of our own polls, ruling 46). */
 const OBEYS_WITHIN_MS = 10_000;
@@ -16,8 +16,13 @@ export function isNotObeyed(task: TaskDto, now: number): boolean {
   return kind === "cancelling" && now - ms(task.intent.sentAt ?? task.intent.at) >= OBEYS_WITHIN_MS;
 }
 
-/** In the order of how much they affect. A task that nobody's agent has offers neither. */
-export function nextSteps(task: TaskDto, now: number): readonly NextStep[] {
-  if (!isNotObeyed(task, now) || task.agent === null || task.intent?.kind === "revoked") return [];
-  return task.held === null ? ["hold", "revoke"] : ["revoke"];
+/** In the order of how much they affect. Of an agent only its task can be taken; only what runs here can be ended. */
+export function nextSteps(task: TaskDto, now: number, isProcess: boolean): readonly NextStep[] {
+  if (!isNotObeyed(task, now)) return [];
+  const isTaken = task.agent === null || task.intent?.kind === "revoked";
+  return [
+    ...(isTaken || task.held !== null ? [] : (["hold"] as const)),
+    ...(isTaken ? [] : (["revoke"] as const)),
+    ...(isProcess ? (["end"] as const) : []),
+  ];
 }

@@ -29,7 +29,7 @@ const draw = (one: TaskDto, events: readonly HistoryEvent[]) =>
 it("only those who took part have a lane, and the others are named", () => {
   const picture = draw(task(-60, -1), [event("person", -60, "admitted"), event("server", -50, "accepted")]);
   expect(picture.shown).toEqual(["server", "person"]);
-  expect(TASK.lanes.absent(picture.absent)).toBe("No agent or policy took part.");
+  expect(TASK.lanes.absent(picture.absent)).toBe("No agent or rule took part.");
 });
 
 it("a task that was over at once has a list and no picture", () => {

@@ -4,6 +4,7 @@ import { singleLine } from "$lib/design";
 import { bytes } from "$lib/format/bytes";
 import { ago, coarse, date, hourMinute, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
+import { statusWord } from "$lib/task/server-status";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
 import { TASKS } from "$lib/text/tasks";
 
@@ -109,7 +110,7 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
   // The clock is read only where it matters: thousands of cells would otherwise be thought about every second.
   if (row.phase === "lost" || row.phase === "silent")
     return {
-      text: TASKS.lastSeen(row.status === null ? null : singleLine(row.status, 40), ago(row.lastSeenAt, now())),
+      text: TASKS.lastSeen(row.status === null ? null : statusWord(row.status), ago(row.lastSeenAt, now())),
       isServers: false,
     };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };

@@ -8,6 +8,7 @@ export default {
     controls: story(Gallery, {}, { as: "piece" }),
     "menu open": story(Gallery, {}, { as: "piece", click: ["[aria-haspopup=menu]"] }),
     "popover open": story(Gallery, {}, { as: "piece", click: ["[data-example=popover] button"] }),
+    "a word explained": story(Gallery, {}, { as: "piece", click: ["[data-example=term] button"] }),
     "dialog open": story(Gallery, {}, { as: "piece", click: ["[data-example=dialog] button"] }),
     "list of 0": story(ListExample, { count: 0 }),
     "list of 30": story(ListExample, { count: 30 }),

@@ -51,7 +51,7 @@ export const agentDetailText = {
     again: "Check again",
     failed: "The check could not be made",
     tokenUsed: (when: string) => `Its token is accepted: the last request came ${when}`,
-    through: (door: Door) => `over ${door === "http" ? "HTTP" : "the command"}`,
+    through: (door: Door) => (door === "http" ? "over HTTP" : "by command"),
     beforeStart: "before Taskwarden was last started",
     tokenUnused: "No request has come with its token yet",
     tokenUnusedWhy: "Paste the settings of its Token tab into its program, then restart the program.",
@@ -136,7 +136,7 @@ export const agentDetailText = {
     at: "Where it connects",
     ask: "New token…",
     dialog: (name: string) => `New token for ${name}`,
-    what: "The old token stops working at once. Open tasks go on, and stay this agent’s.",
+    what: "The old token stops working at once. Open tasks continue and stay with this agent.",
     sessions: (n: number) =>
       n === 0 ? "No session is open now." : `${plural(n, "open session ends", "open sessions end")}:`,
     then: {

@@ -28,12 +28,15 @@ export const CHECK = {
 
 export const AFTER_QUIT = {
   title: "What keeps running after quit",
+  /** In the list of sections. */
+  short: "After quit",
   note: "Quitting ends the core and its window. This goes on:",
   remote: "Tasks on servers at web addresses. Taskwarden polls them again when it starts.",
   none: "No local server runs now, so no process stays.",
   kept: (n: number, time: string) =>
-    `${plural(n, "local server", "local servers")}, each held by a keeper for ${time}. If Taskwarden is not back by then, they end with their tasks.`,
-  process: (process: number, keeper: number) => `process ${process}, held by keeper ${keeper}`,
+    `${plural(n, "local server")}, held for ${time}. If Taskwarden is not back by then, ${n === 1 ? "it ends with its" : "they end with their"} tasks.`,
+  process: (process: number) => `process ${process}`,
+  keeper: (process: number) => `held by keeper ${process}`,
   agents: "Agents that start Taskwarden by command start a core without a window.",
   noAgents: "Agents are not served until you start Taskwarden again.",
   browser:
