@@ -114,8 +114,8 @@ fn output_of(outputs: &Path, step: &str) -> std::path::PathBuf {
 
 /// The end of what a step said.
 fn last_lines(said: &str) -> String {
-    let lines: Vec<&str> = said.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+    let said = said.trim_end();
+    said.lines().skip(said.lines().count().saturating_sub(LAST_LINES)).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs a command with its output in a file.
