@@ -68,6 +68,17 @@ pub struct Consent {
     pub fingerprint: String,
 }
 
+/// What a person may do to the connection of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerAct {
+    /// Its process is ended, or its connection closed, and opened anew.
+    Restart,
+    /// Its process is ended, and started by the next call.
+    End,
+    /// It is reached in another way from now on.
+    Change,
+}
+
 /// Which wire the server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {

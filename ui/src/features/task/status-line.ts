@@ -2,7 +2,7 @@
    Always the same four places; silence changes the ink, never the place. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine } from "$lib/design";
-import { ago, until } from "$lib/format/time";
+import { ago, hourMinute, until } from "$lib/format/time";
 import { lastContact, missingStatus } from "$lib/task/server-status";
 import { TASK } from "$lib/text/task";
 import { isOnlyPossiblyAsking } from "./shared-questions";
@@ -18,7 +18,7 @@ export interface StatusLine {
   readonly isStale: boolean;
 }
 
-export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusLine {
+export function statusLine(task: TaskDto, now: number, pushes: boolean, me: string | null = null): StatusLine {
   const isStale = task.contact.kind !== "fresh";
   const heard = ago(task.lastSeenAt, now);
   return {
@@ -29,7 +29,7 @@ export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusL
     unsaid: task.status === null ? missingStatus(task) : null,
     heard: isStale && !task.over ? TASK.statusLine.notHeard(heard) : lastContact(task, now),
     next: nextLook(task, now, pushes),
-    then: next(task, now),
+    then: next(task, now, me),
     isStale,
   };
 }
@@ -46,8 +46,14 @@ function nextLook(task: TaskDto, now: number, pushes: boolean): string {
   return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);
 }
 
+/** Who ended the process that ran it, or asked to cancel before that process ended. */
+function endedWith({ endedWithServer: ended }: TaskDto, me: string | null): string {
+  if (ended === undefined) return TASK.then.none;
+  return TASK.endedWith[ended.how](ended.by === me ? TASK.you : singleLine(ended.by, 80), hourMinute(ended.at));
+}
+
 /** What happens if nobody acts. */
-function next(task: TaskDto, now: number): string {
+function next(task: TaskDto, now: number, me: string | null): string {
   const words = TASK.then;
   const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
   switch (task.phase) {
@@ -74,6 +80,8 @@ function next(task: TaskDto, now: number): string {
       return words.unwatched;
     case "expired":
       return words.none;
+    case "endedWithServer":
+      return endedWith(task, me);
     case "done":
     case "doneWithError":
     case "failed":

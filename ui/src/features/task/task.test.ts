@@ -81,6 +81,20 @@ describe("the truth line", () => {
       expect(statusLine(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
   });
 
+  test("what_a_person_ended_with_its_server_says_who_did_it", () => {
+    const ended = task({
+      phase: "endedWithServer",
+      over: true,
+      endedAt: at(-60),
+      endedWithServer: { how: "ended", by: "mara", at: at(-60) },
+    });
+    expect(statusLine(ended, NOW, false, "mara").then).toMatch(/^ended with its server by you at /);
+    expect(statusLine(ended, NOW, false, "tom").then).toMatch(/^ended with its server by mara at /);
+    expect(statusLine(ended, NOW, false).next, "and nothing is polled").toBe("no more polls");
+    const asked = { ...ended, intent: wish({ state: "asked" }) };
+    expect(cancelSteps(asked, NOW, null).at(-1)?.text).toBe("The process of warehouse ended");
+  });
+
   test("silence_is_said_and_never_taken_for_news", () => {
     const now = statusLine(
       task({

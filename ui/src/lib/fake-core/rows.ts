@@ -40,6 +40,7 @@ export const GROUP_OF: Readonly<Record<Phase, PhaseGroup>> = {
   doneWithError: "finished",
   failed: "finished",
   cancelled: "finished",
+  endedWithServer: "finished",
 };
 const NEEDY: readonly Phase[] = ["waiting", "waiting", "waiting", "overdue", "lost", "unconfirmed"];
 const OTHERS: readonly Phase[] = [

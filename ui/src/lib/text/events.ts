@@ -34,6 +34,13 @@ const ENDS: Readonly<Record<string, (server: string) => string>> = {
   "not sent": () => "Nothing was sent",
 };
 
+/** A person ended the process of a server, and the task with it. */
+const ENDED_WITH: Readonly<Record<string, (who: string, server: string) => string>> = {
+  "its server was ended": (who, server) => `${who} ended the process of ${server}, and it ended with that`,
+  "its server was restarted": (who, server) => `${who} restarted ${server}, and it ended with that`,
+  "its server was changed": (who, server) => `${who} changed ${server}, and it ended with that`,
+};
+
 /** "a, the limit is b" of the log, behind a colon; nothing where the log has none. */
 const amount = (note: string) => (/^[^:]*\d[^:]*(the limit is|are free)/.test(note) ? `: ${note}` : "");
 const end = (note: string) => note.split("->").at(-1)?.trim() ?? "";
@@ -49,7 +56,8 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows the task again`),
   adopted: ({ who }) => `${who} added it by its id`,
   unconfirmed: ({ server }) => `A reply from ${server} can no longer arrive`,
-  ended: ({ server }, note) => ENDS[end(note)]?.(server) ?? `${server} ended it`,
+  ended: ({ server, who }, note) =>
+    ENDED_WITH[note]?.(who, server) ?? ENDS[end(note)]?.(server) ?? `${server} ended it`,
   contradiction: ({ server }) => `${server} contradicted its earlier report`,
   asked: ({ server }) => `${server} asked a question`,
   withdrawn: ({ server, actor }) =>

@@ -14,6 +14,7 @@ export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   doneWithError: "Finished with an error",
   failed: "Failed",
   cancelled: "Cancelled",
+  endedWithServer: "Ended with its server",
   revoked: "Access revoked",
   unwatched: "Not watched",
   silent: "No news",
@@ -93,6 +94,12 @@ export const TASK = {
     stored: "its result is stored here",
     none: "nothing more will happen",
     unwatched: "no longer polled; it may still run",
+  },
+  endedWith: {
+    ended: (who: string, at: string) => `ended with its server by ${who} at ${at}`,
+    restarted: (who: string, at: string) => `ended when ${who} restarted its server at ${at}`,
+    changed: (who: string, at: string) => `ended when ${who} changed its server at ${at}`,
+    cancelAsked: (who: string, at: string) => `its server's process ended at ${at}, after ${who} asked to cancel it`,
   },
 
   tabs: {
@@ -290,6 +297,7 @@ export const TASK = {
       still: (server: string) => `Still working on ${server}`,
       stopped: (server: string) => `${server} says it stopped`,
       anyway: "Finished before it could stop",
+      withServer: (server: string) => `The process of ${server} ended`,
       kept: "Its result is stored.",
       todo: "Cancelled, or finished first",
       obeyed: (stopped: number, asked: number) => `It obeyed ${count(stopped)} of ${count(asked)} earlier cancels.`,

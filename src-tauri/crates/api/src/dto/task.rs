@@ -19,7 +19,9 @@ use engine::LiveFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::task::facts::{ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, UsualDto};
+use super::task::facts::{
+    ContactDto, EndedWithServerDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, UsualDto,
+};
 use super::words::{Word, words};
 use super::{HeldDto, JobDto, OverLimitDto, ParentDto, RelatedTaskDto, RequestDto, TokensDto, WhoIsAsked, iso, millis};
 
@@ -132,6 +134,10 @@ pub struct TaskDto {
     pub elapsed_ms: u64,
     /// What is known about reaching it.
     pub contact: ContactDto,
+    /// How it ended with the process that ran it, when the phase is `endedWithServer`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub ended_with_server: Option<EndedWithServerDto>,
     /// The error it ended with.
     pub error: Option<ErrorDto>,
     /// Its stored result.
@@ -243,6 +249,7 @@ impl TaskDto {
             usual: task.usual.map(UsualDto::of),
             elapsed_ms: elapsed_ms(task, over, now),
             contact: facts::contact(&task.contact, seen),
+            ended_with_server: facts::ended_with_server(task, phase),
             error: facts::error(&task.view),
             result: task.view.outcome().and_then(facts::result),
             audience: who_is_asked(task.audience),

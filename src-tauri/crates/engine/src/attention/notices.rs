@@ -207,7 +207,9 @@ async fn round(core: &Arc<EngineCore>, queued: BTreeMap<HandleId, Attention>) ->
             Attention::Waiting => {
                 handle.has_request_for_people(core.time.now()) || handle.is_held() || handle.asks_to_go_on()
             }
-            Attention::Problem | Attention::Finished => true,
+            // That a task ended which was to end is no problem, whatever was known of it a moment before.
+            Attention::Problem => handle.phase(core.time.now()) != Phase::EndedWithServer,
+            Attention::Finished => true,
         };
         if holds {
             groups.entry((handle.server, attention)).or_default().push(handle);
@@ -282,6 +284,7 @@ fn phase_ending(phase: Phase) -> &'static str {
         Phase::Cancelled => "was cancelled",
         Phase::Revoked => "was revoked",
         Phase::Unwatched => "is no longer watched",
+        Phase::EndedWithServer => "ended with its server",
         Phase::Lost => "was lost by the server",
         Phase::Expired => "expired on the server",
     }

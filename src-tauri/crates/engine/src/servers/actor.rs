@@ -162,8 +162,8 @@ impl ServerActor {
         if requests.connect_now {
             self.connect_now();
         }
-        if let Some(act) = requests.act {
-            self.act(act);
+        if let Some((by, act)) = requests.act {
+            self.act(by, act);
         }
         for (id, poll) in requests.polls {
             self.reconsider(id, poll);

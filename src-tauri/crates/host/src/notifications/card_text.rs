@@ -161,6 +161,7 @@ pub(crate) fn problem(handle: &TaskHandle, phase: Phase, around: SubjectContext<
         | Phase::DoneWithError
         | Phase::Failed
         | Phase::Cancelled
+        | Phase::EndedWithServer
         | Phase::Revoked
         | Phase::Unwatched => refused(handle, &tool, around),
     }
@@ -232,6 +233,7 @@ pub(crate) fn finished(handle: &TaskHandle, phase: Phase, around: SubjectContext
         Phase::DoneWithError => format!("{tool} finished with an error"),
         Phase::Failed => format!("{tool} failed"),
         Phase::Cancelled => format!("{tool} was cancelled"),
+        Phase::EndedWithServer => format!("{tool} ended with its server"),
         Phase::Running
         | Phase::Waiting
         | Phase::Answering

@@ -374,6 +374,7 @@ fn trouble(task: &TaskHandle, phase: Phase) -> Option<(InboxKind, Timestamp)> {
         | Phase::DoneWithError
         | Phase::Failed
         | Phase::Cancelled
+        | Phase::EndedWithServer
         | Phase::Revoked
         | Phase::Unwatched
         | Phase::Expired => None,

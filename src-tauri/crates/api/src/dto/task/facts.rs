@@ -2,6 +2,7 @@
 //!
 //! Each is made from one of the three truths alone and decides nothing.
 
+use domain::server::ServerAct;
 use domain::task::observation::Progress;
 use domain::task::status::{
     CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus,
@@ -38,6 +39,17 @@ words! {
         Refused = "refused",
         /// The server was not asked: the task was over, or a cancel had been asked before.
         NotAsked = "notAsked",
+    }
+    /// By what a task ended with the process that ran it.
+    EndedHow {
+        /// A person ended the process.
+        Ended = "ended",
+        /// A person restarted the server.
+        Restarted = "restarted",
+        /// A person changed how the server is reached.
+        Changed = "changed",
+        /// The process ended by itself after the task was asked to cancel.
+        CancelAsked = "cancelAsked",
     }
     /// Why a task is overdue.
     OverdueWhy {
@@ -110,6 +122,18 @@ pub struct IntentDto {
     pub sent_at: Option<String>,
     /// When the server acknowledged it, where it did.
     pub acknowledged_at: Option<String>,
+}
+
+/// How a task ended with the process that ran it, and who wanted that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedWithServerDto {
+    /// By what.
+    #[ts(inline)]
+    pub how: EndedHow,
+    pub by: String,
+    /// When it ended.
+    pub at: String,
 }
 
 /// What a tool usually takes.
@@ -185,6 +209,19 @@ pub(crate) fn overdue_why(task: &TaskHandle, phase: Phase) -> Option<OverdueWhy>
     })
 }
 
+/// How it ended with its server, when it did and that was wanted.
+pub(crate) fn ended_with_server(task: &TaskHandle, phase: Phase) -> Option<EndedWithServerDto> {
+    let (Phase::EndedWithServer, Contact::Gone { at, why, .. }) = (phase, &task.contact) else { return None };
+    let (how, by) = match why {
+        GoneWhy::EndedByPerson { by, act: ServerAct::End } => (EndedHow::Ended, by.to_string()),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Restart } => (EndedHow::Restarted, by.to_string()),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Change } => (EndedHow::Changed, by.to_string()),
+        GoneWhy::ProcessEnded(_) => (EndedHow::CancelAsked, task.cancel_request()?.by.name()),
+        GoneWhy::Unknown | GoneWhy::Expired | GoneWhy::Replaced | GoneWhy::ServerRemoved => return None,
+    };
+    Some(EndedWithServerDto { how, by, at: iso(*at) })
+}
+
 pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
     let (kind, wish) = match &task.intent {
         Intent::None => return None,
@@ -249,6 +286,9 @@ fn gone_words(why: &GoneWhy) -> String {
         GoneWhy::Unknown => "the server no longer knows the task".into(),
         GoneWhy::Expired => "its time on the server ran out".into(),
         GoneWhy::ProcessEnded(end) => format!("the process that ran it ended: {end}"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::End } => format!("{by} ended the process that ran it"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Restart } => format!("{by} restarted its server"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Change } => format!("{by} changed its server"),
         GoneWhy::Replaced => "the server shows another task under the same id".into(),
         GoneWhy::ServerRemoved => "the server was removed".into(),
     }

@@ -31,6 +31,9 @@ pub enum Phase {
     Revoked,
     /// Not polled any more.
     Unwatched,
+    /// The process that ran it is gone, and somebody wanted that: a person ended the process, or the task was asked to
+    /// cancel before.
+    EndedWithServer,
     /// The server does not know it any more.
     Lost,
     /// Its time on the server ran out.
@@ -39,7 +42,7 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in the order of the appendix of architecture.md.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Waiting,
         Self::Overdue,
         Self::Unconfirmed,
@@ -51,6 +54,7 @@ impl Phase {
         Self::DoneWithError,
         Self::Failed,
         Self::Cancelled,
+        Self::EndedWithServer,
         Self::Revoked,
         Self::Unwatched,
         Self::Silent,
@@ -76,6 +80,7 @@ impl Phase {
             Self::Cancelled => "cancelled",
             Self::Revoked => "revoked",
             Self::Unwatched => "unwatched",
+            Self::EndedWithServer => "endedWithServer",
             Self::Lost => "lost",
             Self::Expired => "expired",
         }
@@ -105,6 +110,7 @@ impl Phase {
             | Self::Failed
             | Self::Cancelled
             | Self::Unwatched
+            | Self::EndedWithServer
             | Self::Lost
             | Self::Expired => !self.is_over(),
         }
@@ -118,6 +124,7 @@ impl Phase {
             | Self::DoneWithError
             | Self::Failed
             | Self::Cancelled
+            | Self::EndedWithServer
             | Self::Lost
             | Self::Expired
             | Self::Unwatched => true,
@@ -140,7 +147,9 @@ impl Phase {
             Self::Waiting | Self::Overdue | Self::Unconfirmed | Self::Blocked | Self::Lost => PhaseGroup::NeedsYou,
             Self::Answering | Self::Cancelling | Self::Running | Self::Revoked => PhaseGroup::Moving,
             Self::Silent | Self::Unwatched | Self::Expired => PhaseGroup::NoNews,
-            Self::Done | Self::DoneWithError | Self::Failed | Self::Cancelled => PhaseGroup::Finished,
+            Self::Done | Self::DoneWithError | Self::Failed | Self::Cancelled | Self::EndedWithServer => {
+                PhaseGroup::Finished
+            }
         }
     }
 
@@ -158,6 +167,7 @@ impl Phase {
             | Self::DoneWithError
             | Self::Failed
             | Self::Cancelled
+            | Self::EndedWithServer
             | Self::Revoked
             | Self::Unwatched
             | Self::Expired => false,
