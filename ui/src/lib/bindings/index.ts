@@ -2,7 +2,7 @@
    Times are ISO 8601 in UTC with milliseconds; durations end in Ms; large numbers are `number`. */
 
 /** The one word for a task. */
-export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running" | "answering" | "cancelling" | "done" | "doneWithError" | "failed" | "cancelled" | "revoked" | "unwatched" | "silent" | "lost" | "expired";
+export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running" | "answering" | "cancelling" | "done" | "doneWithError" | "failed" | "cancelled" | "endedWithServer" | "revoked" | "unwatched" | "silent" | "lost" | "expired";
 
 /** Who has to act, in the order of the list. */
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
@@ -428,6 +428,9 @@ toldOpenTasks?: number, };
 /** Settings to change; what is left out stays. */
 export type ChangeSettings = Partial<SettingsDto>;
 
+/** A tool that differs. */
+export type ChangedTool = { name: string, change: "added" | "removed" | "changed", };
+
 /** Tokens over time. */
 export type ChartDto = {
 /** The parts that were asked for, the oldest first. */
@@ -628,6 +631,9 @@ export type DeskList = {
 /** The last put first. */
 items: Array<DeskItem>, };
 
+/** A line of a comparison. */
+export type DiffLine = { kind: "same" | "removed" | "added" | "skipped", text: string, };
+
 /** Everything that was checked. */
 export type DoctorReport = { findings: Array<Finding>,
 /** How many of them are broken. */
@@ -642,6 +648,13 @@ export type Done = Record<symbol, never>;
 
 /** A way in. */
 export type DoorDto = "window" | "browser" | "terminal";
+
+/** How a task ended with the process that ran it, and who wanted that. */
+export type EndedWithServerDto = {
+/** By what. */
+how: "ended" | "restarted" | "changed" | "cancelAsked", by: string,
+/** When it ended. */
+at: string, };
 
 /** An error a task ended with. */
 export type ErrorDto = {
@@ -1081,6 +1094,9 @@ export type OneAnswerRule = {
 /** Its id, `ans_…`. */
 rule: string, };
 
+/** One tool of a server, whose change is shown. */
+export type OneChangedTool = { name: string, tool: string, };
+
 /** One question of a task. */
 export type OneQuestion = { id: string, key: string, };
 
@@ -1484,6 +1500,11 @@ agent: string, } | { "kind": "server", server: string, } | { "kind": "tool",
 /** The server's name. */
 server: string, tool: string, };
 
+/** What of a server's tools a person has seen. */
+export type SeeTools = { name: string,
+/** The digest of the list that was shown. */
+digest: string, };
+
 /** What flowed over time. */
 export type SeriesDto = {
 /** Points, the oldest first, without gaps. */
@@ -1559,6 +1580,8 @@ stderrTail: string,
 pushes: boolean,
 /** Tools as last listed; null when they were never listed. */
 toolCount: number | null,
+/** Tools that differ from what a person last saw, as compared last in this run of the core. */
+changedTools?: number,
 /** How its cancels ended. */
 cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
@@ -1824,6 +1847,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** How it ended with the process that ran it, when the phase is `endedWithServer`. */
+endedWithServer?: EndedWithServerDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */
@@ -2058,6 +2083,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** How it ended with the process that ran it, when the phase is `endedWithServer`. */
+endedWithServer?: EndedWithServerDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */
@@ -2247,6 +2274,19 @@ family: string,
 /** The least exact of the figures. */
 exactness: ExactnessDto, };
 
+/** How the tools differ from what a person last saw. */
+export type ToolChangesDto = {
+/** Names what is listed now; handed back with `servers.toolsSeen`. */
+digest: string,
+/** When a person last looked, or when the tools were first listed. */
+seenAt: string,
+/** Who looked; null when nobody has. */
+seenBy: string | null,
+/** The tools that differ, by name. */
+tools: Array<ChangedTool>,
+/** Listed tools beyond the limit, which are not compared. */
+leftOut: number, };
+
 /** A tool and what its definition costs each window. */
 export type ToolCost = {
 /** As the agent knows it. */
@@ -2255,6 +2295,15 @@ tool: string,
 tokens: number, exactness: ExactnessDto,
 /** Tokens that were passed to the program. */
 passed: number, };
+
+/** A changed tool, line by line. */
+export type ToolDiff = { name: string,
+/** How it differs; null when it does not. */
+change: "added" | "removed" | "changed" | null, lines: Array<DiffLine>,
+/** How many lines were added and removed. */
+added: number, removed: number,
+/** A definition is too long to be kept, so that there are no lines. */
+isTooLong: boolean, };
 
 /** A tool. All text is the server's. */
 export type ToolDto = { name: string,
@@ -2272,7 +2321,9 @@ inputSchema: unknown, };
 /** A server's tools. */
 export type ToolList = {
 /** The tools in the server's order. */
-tools: Array<ToolDto>, };
+tools: Array<ToolDto>,
+/** What changed since a person last looked; left out where that is not known. */
+changes?: ToolChangesDto, };
 
 /** How many tasks there are, and how much lies in the inbox. */
 export type Totals = {
@@ -2406,6 +2457,8 @@ export interface Calls {
   "servers.list": [Nothing, ServerList];
   "servers.show": [OneServer, ServerDto];
   "servers.tools": [OneServer, ToolList];
+  "servers.toolDiff": [OneChangedTool, ToolDiff];
+  "servers.toolsSeen": [SeeTools, Done];
   "servers.remove": [RemoveServer, ServerRemoved];
   "servers.agree": [OneServer, ServerDto];
   "servers.change": [ChangeServer, ServerDto];

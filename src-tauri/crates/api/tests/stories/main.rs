@@ -20,6 +20,7 @@ mod servers;
 mod sessions;
 mod storage;
 mod tasks;
+mod tool_changes;
 mod watching;
 mod wire;
 mod world;
