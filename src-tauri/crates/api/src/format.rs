@@ -10,3 +10,4 @@ pub mod program_settings;
 pub mod shell_word;
 pub mod time;
 pub mod tokens;
+pub(crate) mod tool_diff;

@@ -651,7 +651,6 @@ export type DoorDto = "window" | "browser" | "terminal";
 
 /** How a task ended with the process that ran it, and who wanted that. */
 export type EndedWithServerDto = {
-/** By what. */
 how: "ended" | "restarted" | "changed" | "cancelAsked", by: string,
 /** When it ended. */
 at: string, };

@@ -51,7 +51,6 @@ pub struct ToolsSeen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolMemory {
     pub seen: ToolsSeen,
-    /// By name.
     pub tools: BTreeMap<Arc<str>, RememberedTool>,
     /// Listed tools beyond the limit, which are not compared.
     pub left_out: u64,

@@ -11,6 +11,7 @@ use crate::calls::{Done, OneServer};
 use crate::dto::ToolDto;
 use crate::dto::server::tools::{ToolChangesDto, ToolDiff};
 use crate::error::{ApiError, Code};
+use crate::format::tool_diff::tool_diff;
 use crate::suggestion::did_you_mean;
 
 /// A server's tools.
@@ -67,7 +68,7 @@ impl Api {
         let memory = self.registry.tool_memory(server.id).await?;
         let known = memory.iter().flat_map(|memory| memory.tools.keys().map(|name| &**name));
         match memory.as_ref().and_then(|memory| memory.tools.get(input.tool.as_str())) {
-            Some(tool) => Ok(ToolDiff::of(tool, &self.policy.tool_memory)),
+            Some(tool) => Ok(tool_diff(tool, &self.policy.tool_memory)),
             None => Err(ApiError::new(
                 Code::NotFound,
                 format!("nothing is known of a tool `{}` of server `{}`", input.tool, server.name),

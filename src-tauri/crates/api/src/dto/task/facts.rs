@@ -128,7 +128,6 @@ pub struct IntentDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedWithServerDto {
-    /// By what.
     #[ts(inline)]
     pub how: EndedHow,
     pub by: String,

@@ -37,7 +37,6 @@ pub enum GoneWhy {
     /// A person ended the process that ran it, knowing that it ends with it.
     EndedByPerson {
         by: PersonId,
-        /// By what.
         act: ServerAct,
     },
     /// The server shows another task under the same id.

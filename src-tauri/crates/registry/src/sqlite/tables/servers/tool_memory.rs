@@ -84,7 +84,7 @@ impl ToolRows {
             .with(self.forget.clone());
     }
 
-    /// One tool.
+    /// Both versions of one tool.
     pub(crate) fn put_tool(&self, batch: &mut StatementBatch, row: &ToolRow) {
         batch
             .add(
