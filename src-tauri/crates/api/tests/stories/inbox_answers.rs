@@ -3,6 +3,7 @@
 use api::Code;
 use domain::audit::Verb;
 use domain::ids::ServerId;
+use domain::ports::Clock as _;
 use domain::task::status::{GoneWhy, Phase};
 use serde_json::{Value, json};
 use testkit::contract::{ContractFixtures, commit_of};

@@ -62,7 +62,7 @@ async fn a_task_that_the_restarted_process_does_not_know_ended_with_the_restart(
     let (world, server, id) = with_a_local_server().await;
     server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
-    world.until_phase(task, Phase::Running).await;
+    world.until(task, "a task", |handle| handle.view.task().is_some()).await;
     server.forget_all();
     world.engine.act_on_server(id, ServerAct::Restart, &person("ada")).await;
     let ended = world.until_phase(task, Phase::EndedWithServer).await;
@@ -83,8 +83,8 @@ async fn a_task_that_was_asked_to_cancel_ends_with_its_process_and_one_that_was_
     let wanted = world.call(id, "work").await;
     let other = world.call(id, "other").await;
     let call = world.call(id, "slow").await;
-    world.until_phase(wanted, Phase::Running).await;
-    world.until_phase(other, Phase::Running).await;
+    world.until(wanted, "a task", |handle| handle.view.task().is_some()).await;
+    world.until(other, "a task", |handle| handle.view.task().is_some()).await;
     world.engine.cancel(wanted, person("ada"), None).await.expect("it runs");
     world.engine.cancel(call, person("ada"), None).await.expect("it runs");
     server.forget_all();
