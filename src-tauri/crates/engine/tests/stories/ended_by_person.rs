@@ -38,7 +38,9 @@ fn problems(world: &World) -> usize {
 async fn a_task_and_a_call_in_flight_end_with_the_process_that_a_person_ended() {
     let (world, server, id) = with_a_local_server().await;
     server.reply_task("work", "t1", vec![PollReply::asks(&["k"])]);
-    server.reply("slow", 3_600 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
+    for _ in 0..2 {
+        server.reply("slow", 3_600 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
+    }
     let task = world.call(id, "work").await;
     let call = world.call(id, "slow").await;
     let agent = world.agent(1).await;
