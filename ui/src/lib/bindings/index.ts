@@ -650,8 +650,7 @@ export type Done = Record<symbol, never>;
 export type DoorDto = "window" | "browser" | "terminal";
 
 /** How a task ended with the process that ran it, and who wanted that. */
-export type EndedWithServerDto = {
-how: "ended" | "restarted" | "changed" | "cancelAsked", by: string,
+export type EndedWithServerDto = { how: "ended" | "restarted" | "changed" | "cancelAsked", by: string,
 /** When it ended. */
 at: string, };
 

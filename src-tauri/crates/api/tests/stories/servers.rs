@@ -167,7 +167,7 @@ async fn a_server_is_ended_or_restarted_only_with_what_was_told() {
     world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let started = world.call("tasks.start", json!({"server": "files", "tool": "build", "arguments": {}})).await;
     let id = started["id"].as_str().expect("a handle").to_owned();
-    world.until(&id, "running").await;
+    world.until_field(&id, "view", "task").await;
     let running = world.call("servers.running", json!({"name": "files"})).await;
     assert_eq!((&running["openTasks"], &running["agents"][0]["agent"]), (&json!(1), &Value::Null), "{running:#}");
     for call in ["servers.end", "servers.restart"] {
