@@ -46,10 +46,10 @@ function nextLook(task: TaskDto, now: number, pushes: boolean): string {
   return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);
 }
 
-/** Who ended the process that ran it, or asked to cancel before that process ended. */
-function endedWith({ endedWithServer: ended }: TaskDto, me: string | null): string {
-  if (ended === undefined) return TASK.then.none;
-  return TASK.endedWith[ended.how](ended.by === me ? TASK.you : singleLine(ended.by, 80), hourMinute(ended.at));
+/** Who ended the server of a task that is lost for that, or that it stays until somebody looks at it. */
+function lost({ serverEnded: ended }: TaskDto, me: string | null): string {
+  if (ended === undefined) return TASK.then.stays;
+  return TASK.serverEnded[ended.how](ended.by === me ? TASK.you : singleLine(ended.by, 80), hourMinute(ended.at));
 }
 
 /** What happens if nobody acts. */
@@ -74,14 +74,13 @@ function next(task: TaskDto, now: number, me: string | null): string {
     case "blocked":
       return words.blocked;
     case "lost":
+      return lost(task, me);
     case "unconfirmed":
       return words.stays;
     case "unwatched":
       return words.unwatched;
     case "expired":
       return words.none;
-    case "endedWithServer":
-      return endedWith(task, me);
     case "done":
     case "doneWithError":
     case "failed":

@@ -81,15 +81,15 @@ describe("the truth line", () => {
       expect(statusLine(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
   });
 
-  test("what_a_person_ended_with_its_server_says_who_did_it", () => {
+  test("what_is_lost_because_a_person_ended_its_server_says_who_did", () => {
     const ended = task({
-      phase: "endedWithServer",
+      phase: "lost",
       over: true,
       endedAt: at(-60),
-      endedWithServer: { how: "ended", by: "mara", at: at(-60) },
+      serverEnded: { how: "ended", by: "mara", at: at(-60) },
     });
-    expect(statusLine(ended, NOW, false, "mara").then).toMatch(/^ended with its server by you at /);
-    expect(statusLine(ended, NOW, false, "tom").then).toMatch(/^ended with its server by mara at /);
+    expect(statusLine(ended, NOW, false, "mara").then).toMatch(/^its server was ended by you at /);
+    expect(statusLine(ended, NOW, false, "tom").then).toMatch(/^its server was ended by mara at /);
     expect(statusLine(ended, NOW, false).next, "and nothing is polled").toBe("no more polls");
     const asked = { ...ended, intent: wish({ state: "asked" }) };
     expect(cancelSteps(asked, NOW, null).at(-1)?.text).toBe("The process of warehouse ended");

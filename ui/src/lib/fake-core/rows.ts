@@ -40,7 +40,6 @@ export const GROUP_OF: Readonly<Record<Phase, PhaseGroup>> = {
   doneWithError: "finished",
   failed: "finished",
   cancelled: "finished",
-  endedWithServer: "finished",
 };
 const NEEDY: readonly Phase[] = ["waiting", "waiting", "waiting", "overdue", "lost", "unconfirmed"];
 const OTHERS: readonly Phase[] = [

@@ -6,7 +6,7 @@ export const GROUP_PHASES: Readonly<Record<PhaseGroup, readonly Phase[]>> = {
   needsYou: ["waiting", "overdue", "unconfirmed", "blocked", "lost"],
   moving: ["answering", "cancelling", "running", "revoked"],
   noNews: ["silent", "unwatched", "expired"],
-  finished: ["done", "doneWithError", "failed", "cancelled", "endedWithServer"],
+  finished: ["done", "doneWithError", "failed", "cancelled"],
 };
 
 /** Phases in which a task may still be stopped. */

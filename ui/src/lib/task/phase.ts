@@ -22,7 +22,6 @@ export const PHASES: Readonly<Record<Phase, PhaseStyle>> = {
   doneWithError: { tone: "danger", word: PHASE_WORDS.doneWithError, icon: "check-broken" },
   failed: { tone: "danger", word: PHASE_WORDS.failed, icon: "cross" },
   cancelled: { tone: "neutral", word: PHASE_WORDS.cancelled, icon: "bar" },
-  endedWithServer: { tone: "neutral", word: PHASE_WORDS.endedWithServer, icon: "bar" },
   revoked: { tone: "neutral", word: PHASE_WORDS.revoked, icon: "lock" },
   unwatched: { tone: "neutral", word: PHASE_WORDS.unwatched, icon: "eye-bar" },
   silent: { tone: "stale", word: PHASE_WORDS.silent, icon: "ring-dashed" },

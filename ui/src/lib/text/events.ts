@@ -34,11 +34,11 @@ const ENDS: Readonly<Record<string, (server: string) => string>> = {
   "not sent": () => "Nothing was sent",
 };
 
-/** A person ended the process of a server, and the task with it. */
-const ENDED_WITH: Readonly<Record<string, (who: string, server: string) => string>> = {
-  "its server was ended": (who, server) => `${who} ended the process of ${server}, and it ended with that`,
-  "its server was restarted": (who, server) => `${who} restarted ${server}, and it ended with that`,
-  "its server was changed": (who, server) => `${who} changed ${server}, and it ended with that`,
+/** A person ended the process of a server, and the task was lost with it. */
+const SERVER_ENDED: Readonly<Record<string, (who: string, server: string) => string>> = {
+  "its server was ended": (who, server) => `${who} ended the process of ${server}, and it was lost with that`,
+  "its server was restarted": (who, server) => `${who} restarted ${server}, and it was lost with that`,
+  "its server was changed": (who, server) => `${who} changed ${server}, and it was lost with that`,
 };
 
 /** "a, the limit is b" of the log, behind a colon; nothing where the log has none. */
@@ -56,8 +56,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows the task again`),
   adopted: ({ who }) => `${who} added it by its id`,
   unconfirmed: ({ server }) => `A reply from ${server} can no longer arrive`,
-  ended: ({ server, who }, note) =>
-    ENDED_WITH[note]?.(who, server) ?? ENDS[end(note)]?.(server) ?? `${server} ended it`,
+  ended: ({ server }, note) => ENDS[end(note)]?.(server) ?? `${server} ended it`,
   contradiction: ({ server }) => `${server} contradicted its earlier report`,
   asked: ({ server }) => `${server} asked a question`,
   withdrawn: ({ server, actor }) =>
@@ -84,8 +83,9 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
         : `${server} acknowledged the cancel`,
   revoked: ({ who, agent }) => `${who} revoked it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
-  lost: ({ server }, note) =>
-    note === "its time on the server ran out"
+  lost: ({ server, who }, note) =>
+    SERVER_ENDED[note]?.(who, server) ??
+    (note === "its time on the server ran out"
       ? `Its time on ${server} ran out`
       : note === "the process that ran it ended"
         ? `The process of ${server} that ran it ended`
@@ -93,7 +93,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
           ? `${server} was removed`
           : note === "its server shows another task under the same id"
             ? `${server} shows another task in its place`
-            : `${server} no longer knows it`,
+            : `${server} no longer knows it`),
   serverAdded: ({ who, server }) => `${who} added ${server}`,
   serverAllowed: ({ who, server }) => `${who} allowed contact with ${server}`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,

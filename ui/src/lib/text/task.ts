@@ -14,7 +14,6 @@ export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   doneWithError: "Finished with an error",
   failed: "Failed",
   cancelled: "Cancelled",
-  endedWithServer: "Ended with its server",
   revoked: "Access revoked",
   unwatched: "Not watched",
   silent: "No news",
@@ -95,11 +94,10 @@ export const TASK = {
     none: "nothing more will happen",
     unwatched: "no longer polled; it may still run",
   },
-  endedWith: {
-    ended: (who: string, at: string) => `ended with its server by ${who} at ${at}`,
-    restarted: (who: string, at: string) => `ended when ${who} restarted its server at ${at}`,
-    changed: (who: string, at: string) => `ended when ${who} changed its server at ${at}`,
-    cancelAsked: (who: string, at: string) => `its server's process ended at ${at}, after ${who} asked to cancel it`,
+  serverEnded: {
+    ended: (who: string, at: string) => `its server was ended by ${who} at ${at}`,
+    restarted: (who: string, at: string) => `its server was restarted by ${who} at ${at}`,
+    changed: (who: string, at: string) => `its server was changed by ${who} at ${at}`,
   },
 
   tabs: {

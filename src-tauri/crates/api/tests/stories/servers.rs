@@ -176,8 +176,8 @@ async fn a_server_is_ended_or_restarted_only_with_what_was_told() {
     }
     let acted = world.call("servers.end", json!({"name": "files", "toldOpenTasks": 1})).await;
     assert_eq!(acted["openTasks"], 1, "{acted}");
-    let task = world.until(&id, "endedWithServer").await;
-    let ended = &task["endedWithServer"];
+    let task = world.until(&id, "lost").await;
+    let ended = &task["serverEnded"];
     assert_eq!((&ended["how"], &ended["by"]), (&json!("ended"), &json!("ada")), "it says who ended it: {task:#}");
     assert_eq!(ended["at"], task["endedAt"], "and when");
     assert_eq!((&task["group"], &task["over"]), (&json!("finished"), &json!(true)));

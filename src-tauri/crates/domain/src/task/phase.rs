@@ -51,17 +51,14 @@ impl TaskHandle {
 
     fn lost_phase(&self) -> Option<Phase> {
         match &self.contact {
-            Contact::Gone { why, at, .. } => {
-                return Some(match why {
-                    GoneWhy::Expired => Phase::Expired,
-                    GoneWhy::EndedByPerson { .. } => Phase::EndedWithServer,
-                    // Nothing of it runs any more, and that was asked for.
-                    GoneWhy::ProcessEnded(_) if self.was_to_end(*at) => Phase::EndedWithServer,
-                    GoneWhy::Unknown | GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => {
-                        Phase::Lost
-                    }
-                });
-            }
+            Contact::Gone { why, .. } => match why {
+                GoneWhy::Expired => return Some(Phase::Expired),
+                GoneWhy::Unknown
+                | GoneWhy::ProcessEnded(_)
+                | GoneWhy::EndedByPerson { .. }
+                | GoneWhy::Replaced
+                | GoneWhy::ServerRemoved => return Some(Phase::Lost),
+            },
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => {}
         }
         match &self.view {
@@ -76,13 +73,11 @@ impl TaskHandle {
         }
     }
 
-    /// Whether it was asked to cancel before it was gone. What is revoked afterwards was lost all the same, and such a
-    /// revocation is refused in the moment in which it is recorded.
-    fn was_to_end(&self, gone: Timestamp) -> bool {
-        self.cancel_request().is_some_and(|request| {
-            let is_late = matches!(&request.delivery, Delivery::Refused { at, .. } if *at == request.at);
-            request.at <= gone || !is_late
-        })
+    /// Whether it is lost because a person ended its server: that is known and wanted, and nobody has to look at it.
+    #[must_use]
+    pub fn is_settled_loss(&self, phase: Phase) -> bool {
+        let by_person = matches!(&self.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
+        by_person && phase == Phase::Lost
     }
 
     fn wish_phase(&self) -> Option<Phase> {

@@ -121,7 +121,9 @@ impl Transition {
     #[must_use]
     pub fn with_loss_cause(mut self, now: Timestamp, first: impl FnOnce(&TaskHandle) -> Timestamp) -> Self {
         match (self.next.phase(now), self.next.loss_cause) {
-            (Phase::Lost | Phase::Unconfirmed, None) if self.changed => self.next.loss_cause = Some(first(&self.next)),
+            (phase @ (Phase::Lost | Phase::Unconfirmed), None) if self.changed && !self.next.is_settled_loss(phase) => {
+                self.next.loss_cause = Some(first(&self.next));
+            }
             (Phase::Lost | Phase::Unconfirmed, _) | (_, None) => {}
             (_, Some(_)) => self.next.loss_cause = None,
         }

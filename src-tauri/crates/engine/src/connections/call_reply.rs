@@ -162,9 +162,11 @@ pub(crate) fn lost(handle: &TaskHandle, live: &LiveConnection, why: &str, now: T
     }
 }
 
-/// It ended with its process. A call that was to be cancelled is cancelled for its agent, which waits for that word.
+/// It is gone. A call that was to be cancelled when a person ended its process is cancelled for its agent, which waits
+/// for that word.
 pub(crate) fn gone_with_process(handle: &TaskHandle, end: &GoneWhy, now: Timestamp) -> Transition {
-    if handle.cancel_request().is_none() {
+    let by_person = matches!(end, GoneWhy::EndedByPerson { .. });
+    if !by_person || handle.cancel_request().is_none() {
         return handle.gone(end, now);
     }
     then(handle.reply_lost("the process that ran it ended", now), |next| next.gone(end, now))

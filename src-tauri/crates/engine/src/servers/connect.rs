@@ -251,8 +251,8 @@ impl ServerActor {
         let Closure { why, hint, process_ended } = closure;
         if process_ended {
             let end = live.ended_by().cloned().unwrap_or_else(|| GoneWhy::ProcessEnded(why.clone()));
+            self.lose_cancelled_calls(&live.home, &end);
             self.tracker.home_ended(live.home.clone(), end);
-            self.lose_cancelled_calls(&live.home);
         }
         let survives = !process_ended && may_ask_again(&live.negotiated);
         self.lose_channel(live.id, survives);
@@ -276,10 +276,12 @@ impl ServerActor {
         self.closed(Closure { why: why.into(), hint: hint.into(), process_ended: process });
     }
 
-    /// Calls that were asked to cancel ended with the process that worked on them: nobody has to find out what became of
-    /// them. A call that nobody wanted to end is not confirmed when its reply is lost.
-    fn lose_cancelled_calls(&mut self, home: &Home) {
-        let why = self.tracker.last_end(home);
+    /// Calls that were asked to cancel are lost with the process that a person ended: nobody waits for their replies any
+    /// more. Other calls are lost when their replies are.
+    fn lose_cancelled_calls(&mut self, home: &Home, why: &GoneWhy) {
+        if !matches!(why, GoneWhy::EndedByPerson { .. }) {
+            return;
+        }
         for handle in self.core.ledger.of_connection(self.connection.key) {
             let is_call = handle.view.task().is_none() && !handle.view.has_another_round();
             if is_call && handle.home.session == home.session && handle.cancel_request().is_some() {

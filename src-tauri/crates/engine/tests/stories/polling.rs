@@ -399,7 +399,7 @@ async fn another_task_under_the_id_of_a_dead_child_is_never_stopped() {
     // The new child gives the same id to a task of somebody else.
     server.plan("t1", vec![PollReply::working()]);
     world.engine.cancel(task, person("ada"), None).await.expect("a stop is recorded");
-    world.until_phase(task, Phase::EndedWithServer).await;
+    world.until_phase(task, Phase::Lost).await;
     world.pass(600 * SECOND).await;
     let cancels = server.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(cancels.is_empty(), "a stop by an id that means another task never leaves: {cancels:?}");

@@ -161,7 +161,6 @@ pub(crate) fn problem(handle: &TaskHandle, phase: Phase, around: SubjectContext<
         | Phase::DoneWithError
         | Phase::Failed
         | Phase::Cancelled
-        | Phase::EndedWithServer
         | Phase::Revoked
         | Phase::Unwatched => refused(handle, &tool, around),
     }
@@ -233,7 +232,7 @@ pub(crate) fn finished(handle: &TaskHandle, phase: Phase, around: SubjectContext
         Phase::DoneWithError => format!("{tool} finished with an error"),
         Phase::Failed => format!("{tool} failed"),
         Phase::Cancelled => format!("{tool} was cancelled"),
-        Phase::EndedWithServer => format!("{tool} ended with its server"),
+        Phase::Lost if handle.is_settled_loss(phase) => format!("{tool} was lost when a person ended its server"),
         Phase::Running
         | Phase::Waiting
         | Phase::Answering

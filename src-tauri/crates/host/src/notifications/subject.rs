@@ -107,7 +107,6 @@ fn problem_row(handle: &TaskHandle, phase: Phase, server: &str) -> Option<String
         | Phase::DoneWithError
         | Phase::Failed
         | Phase::Cancelled
-        | Phase::EndedWithServer
         | Phase::Revoked
         | Phase::Unwatched
         | Phase::Expired => None,

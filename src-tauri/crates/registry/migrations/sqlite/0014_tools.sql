@@ -1,3 +1,10 @@
+-- Lost because a person ended its server: nobody has to look at it (decision 0043). Null for all others.
+ALTER TABLE handles ADD COLUMN settled INTEGER;
+CREATE INDEX handles_settled ON handles (created, id) WHERE settled = 1;
+DROP INDEX handles_attention;
+CREATE INDEX handles_attention ON handles (changed, id)
+    WHERE phase IN ('overdue', 'lost', 'unconfirmed', 'blocked') AND settled IS NULL;
+
 -- What is remembered of the tools of a server: each in at most two versions, as a person last saw it and as last listed
 -- (decision 0044). Definitions are sealed; where both versions are the same, the second is left out.
 CREATE TABLE tool_lists (

@@ -287,5 +287,6 @@ pub(super) fn due<'a>(
 
 /// Whether people are to look at it: by its phase, or because it asks whether it may go on.
 pub(super) fn needs_attention(row: &StoredTask) -> bool {
-    row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
+    let is_trouble = row.phase.needs_attention() && !row.stored().is_settled_loss(row.phase);
+    is_trouble || row.stored().is_held() || row.stored().asks_to_go_on()
 }

@@ -40,7 +40,7 @@ words! {
         /// The server was not asked: the task was over, or a cancel had been asked before.
         NotAsked = "notAsked",
     }
-    /// By what a task ended with the process that ran it.
+    /// How a person ended the server of a task.
     EndedHow {
         /// A person ended the process.
         Ended = "ended",
@@ -48,8 +48,6 @@ words! {
         Restarted = "restarted",
         /// A person changed how the server is reached.
         Changed = "changed",
-        /// The process ended by itself after the task was asked to cancel.
-        CancelAsked = "cancelAsked",
     }
     /// Why a task is overdue.
     OverdueWhy {
@@ -124,14 +122,14 @@ pub struct IntentDto {
     pub acknowledged_at: Option<String>,
 }
 
-/// How a task ended with the process that ran it, and who wanted that.
+/// How the server of a lost task was ended, when and by whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct EndedWithServerDto {
+pub struct ServerEndedDto {
     #[ts(inline)]
     pub how: EndedHow,
     pub by: String,
-    /// When it ended.
+    /// When the task was lost by that.
     pub at: String,
 }
 
@@ -208,17 +206,18 @@ pub(crate) fn overdue_why(task: &TaskHandle, phase: Phase) -> Option<OverdueWhy>
     })
 }
 
-/// How it ended with its server, when it did and that was wanted.
-pub(crate) fn ended_with_server(task: &TaskHandle, phase: Phase) -> Option<EndedWithServerDto> {
-    let (Phase::EndedWithServer, Contact::Gone { at, why, .. }) = (phase, &task.contact) else { return None };
-    let (how, by) = match why {
-        GoneWhy::EndedByPerson { by, act: ServerAct::End } => (EndedHow::Ended, by.to_string()),
-        GoneWhy::EndedByPerson { by, act: ServerAct::Restart } => (EndedHow::Restarted, by.to_string()),
-        GoneWhy::EndedByPerson { by, act: ServerAct::Change } => (EndedHow::Changed, by.to_string()),
-        GoneWhy::ProcessEnded(_) => (EndedHow::CancelAsked, task.cancel_request()?.by.name()),
-        GoneWhy::Unknown | GoneWhy::Expired | GoneWhy::Replaced | GoneWhy::ServerRemoved => return None,
+/// How its server was ended, when it is lost for that.
+pub(crate) fn server_ended(task: &TaskHandle, phase: Phase) -> Option<ServerEndedDto> {
+    let (Phase::Lost, Contact::Gone { at, why: GoneWhy::EndedByPerson { by, act }, .. }) = (phase, &task.contact)
+    else {
+        return None;
     };
-    Some(EndedWithServerDto { how, by, at: iso(*at) })
+    let how = match act {
+        ServerAct::End => EndedHow::Ended,
+        ServerAct::Restart => EndedHow::Restarted,
+        ServerAct::Change => EndedHow::Changed,
+    };
+    Some(ServerEndedDto { how, by: by.to_string(), at: iso(*at) })
 }
 
 pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {

@@ -11,7 +11,7 @@ use crate::policy::Policy;
 use crate::raw_message::{Direction, RawText};
 use crate::server::ServerAct;
 use crate::task::input_request::AskDoor;
-use crate::task::status::{Contact, GoneWhy, Miss, Needs, Phase, RpcError};
+use crate::task::status::{Contact, GoneWhy, Miss, Needs, RpcError};
 use crate::task::{Attention, Effect, TaskHandle, Transition};
 use crate::time::Timestamp;
 
@@ -123,16 +123,8 @@ impl TaskHandle {
             GoneWhy::ServerRemoved => "its server was removed",
         };
         step.next.contact = Contact::Gone { at: now, seen: self.contact.seen(), why: why.clone() };
-        let is_wanted = step.next.phase(now) == Phase::EndedWithServer;
-        let verb = match why {
-            GoneWhy::EndedByPerson { .. } => Verb::Ended,
-            GoneWhy::Unknown
-            | GoneWhy::Expired
-            | GoneWhy::ProcessEnded(_)
-            | GoneWhy::Replaced
-            | GoneWhy::ServerRemoved => Verb::Lost,
-        };
-        step.fact(now, part.clone(), verb, note);
+        let is_settled = step.next.is_settled_loss(step.next.phase(now));
+        step.fact(now, part.clone(), Verb::Lost, note);
         // A server that says "unknown" may know the task again a moment later, and a key opens only once (rule 5): its
         // questions wait, out of the inbox, because the phase is over.
         let may_return = match why {
@@ -147,7 +139,7 @@ impl TaskHandle {
         });
         step.effect(Effect::StopPolling);
         step.effect(Effect::Release);
-        step.effect(Effect::Tell(if is_wanted { Attention::Finished } else { Attention::Problem }));
+        step.effect(Effect::Tell(if is_settled { Attention::Finished } else { Attention::Problem }));
         step.settle(self, now)
     }
 }

@@ -35,10 +35,7 @@ pub enum GoneWhy {
     /// The process that ran it ended, with what is known of the end.
     ProcessEnded(String),
     /// A person ended the process that ran it, knowing that it ends with it.
-    EndedByPerson {
-        by: PersonId,
-        act: ServerAct,
-    },
+    EndedByPerson { by: PersonId, act: ServerAct },
     /// The server shows another task under the same id.
     Replaced,
     /// The server was removed from the configuration.

@@ -31,9 +31,6 @@ pub enum Phase {
     Revoked,
     /// Not polled any more.
     Unwatched,
-    /// The process that ran it is gone, and somebody wanted that: a person ended the process, or the task was asked to
-    /// cancel before.
-    EndedWithServer,
     /// The server does not know it any more.
     Lost,
     /// Its time on the server ran out.
@@ -42,7 +39,7 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in the order of the appendix of architecture.md.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 16] = [
         Self::Waiting,
         Self::Overdue,
         Self::Unconfirmed,
@@ -54,7 +51,6 @@ impl Phase {
         Self::DoneWithError,
         Self::Failed,
         Self::Cancelled,
-        Self::EndedWithServer,
         Self::Revoked,
         Self::Unwatched,
         Self::Silent,
@@ -80,7 +76,6 @@ impl Phase {
             Self::Cancelled => "cancelled",
             Self::Revoked => "revoked",
             Self::Unwatched => "unwatched",
-            Self::EndedWithServer => "endedWithServer",
             Self::Lost => "lost",
             Self::Expired => "expired",
         }
@@ -110,7 +105,6 @@ impl Phase {
             | Self::Failed
             | Self::Cancelled
             | Self::Unwatched
-            | Self::EndedWithServer
             | Self::Lost
             | Self::Expired => !self.is_over(),
         }
@@ -124,7 +118,6 @@ impl Phase {
             | Self::DoneWithError
             | Self::Failed
             | Self::Cancelled
-            | Self::EndedWithServer
             | Self::Lost
             | Self::Expired
             | Self::Unwatched => true,
@@ -147,9 +140,7 @@ impl Phase {
             Self::Waiting | Self::Overdue | Self::Unconfirmed | Self::Blocked | Self::Lost => PhaseGroup::NeedsYou,
             Self::Answering | Self::Cancelling | Self::Running | Self::Revoked => PhaseGroup::Moving,
             Self::Silent | Self::Unwatched | Self::Expired => PhaseGroup::NoNews,
-            Self::Done | Self::DoneWithError | Self::Failed | Self::Cancelled | Self::EndedWithServer => {
-                PhaseGroup::Finished
-            }
+            Self::Done | Self::DoneWithError | Self::Failed | Self::Cancelled => PhaseGroup::Finished,
         }
     }
 
@@ -167,7 +158,6 @@ impl Phase {
             | Self::DoneWithError
             | Self::Failed
             | Self::Cancelled
-            | Self::EndedWithServer
             | Self::Revoked
             | Self::Unwatched
             | Self::Expired => false,

@@ -25,8 +25,6 @@ fn the_phase_is_the_first_that_holds() {
     let expired = revoked.gone(&GoneWhy::Expired, at(23)).next;
     let ended_by = |act| GoneWhy::EndedByPerson { by: ann(), act };
     let crashed = GoneWhy::ProcessEnded("signal 9".into());
-    let taken_late = waiting.gone(&crashed, at(20)).next.revoke(&ann(), None, at(30)).expect("once").next;
-    let cancelled_late = cancelling.gone(&crashed, at(23)).next.revoke(&ann(), None, at(30)).expect("once").next;
     let cases = [
         (late.clone(), 14, Phase::Running),
         (late.clone(), 15, Phase::Overdue),
@@ -39,14 +37,12 @@ fn the_phase_is_the_first_that_holds() {
         (revoked.clone(), 50, Phase::Revoked),
         (late.unwatch(&ann(), None, at(20)).expect("it runs").next, 50, Phase::Unwatched),
         (lost.clone(), 50, Phase::Lost),
-        (waiting.gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::EndedWithServer),
-        (waiting.gone(&ended_by(ServerAct::Restart), at(23)).next, 50, Phase::EndedWithServer),
-        (awaiting().gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::EndedWithServer),
+        (waiting.gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::Lost),
+        (waiting.gone(&ended_by(ServerAct::Restart), at(23)).next, 50, Phase::Lost),
+        (awaiting().gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::Lost),
         (waiting.gone(&crashed, at(23)).next, 50, Phase::Lost),
-        (cancelling.gone(&crashed, at(23)).next, 50, Phase::EndedWithServer),
-        (revoked.gone(&crashed, at(23)).next, 50, Phase::EndedWithServer),
-        (taken_late, 50, Phase::Lost),
-        (cancelled_late, 50, Phase::EndedWithServer),
+        (cancelling.gone(&crashed, at(23)).next, 50, Phase::Lost),
+        (revoked.gone(&crashed, at(23)).next, 50, Phase::Lost),
         (expired, 50, Phase::Expired),
         (lost.observe(&sight(TaskStatus::Failed(None), 60), &policy()).next, 60, Phase::Failed),
     ];
@@ -56,14 +52,18 @@ fn the_phase_is_the_first_that_holds() {
 }
 
 #[test]
-fn a_task_that_a_person_ended_with_its_server_needs_nobody_and_says_who_ended_it() {
+fn a_task_that_is_lost_because_a_person_ended_its_server_needs_nobody_and_says_who_did() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
     let step = asked.gone(&GoneWhy::EndedByPerson { by: ann(), act: ServerAct::End }, at(30));
     let phase = step.next.phase(at(30));
-    assert!(phase.is_over() && !phase.needs_attention(), "{phase:?}");
+    assert_eq!(phase, Phase::Lost);
+    assert!(step.next.is_settled_loss(phase));
+    let crashed = asked.gone(&GoneWhy::ProcessEnded("signal 9".into()), at(30)).next;
+    let needs_you = |task: &TaskHandle| CountedState::of(task, task.phase(at(30)), at(30)).needs_you();
+    assert!(needs_you(&crashed) && !needs_you(&step.next), "what nobody ended is for people to look at");
     assert_eq!(CountedState::of(&step.next, phase, at(30)).group(), PhaseGroup::Finished, "nobody is needed");
     assert!(matches!(state(&step.next, "a"), RequestState::Withdrawn { .. }), "it asks nothing any more");
-    let ended = step.audit.iter().find(|event| event.verb == Verb::Ended).expect("it is on record");
+    let ended = step.audit.iter().find(|event| event.verb == Verb::Lost).expect("it is on record");
     assert_eq!((&ended.actor, ended.note.as_str()), (&Actor::Person(ann()), "its server was ended"));
     assert!(step.effects.contains(&Effect::Tell(Attention::Finished)), "an end, and no problem");
     assert_eq!(step.next.view, asked.view, "the server's word stays what it was");

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::random_histories::{Happening, any_happening, any_history, any_observation, perform, placed};
 use super::*;
+use crate::task::figures::CountedState;
 use crate::task::input_request::{AskDoor, RecordedAnswer};
 use crate::task::status::{Contact, Delivery, GoneWhy, Phase, TaskView};
 
@@ -95,10 +96,11 @@ fn check_step(
     }
     let open = after.requests.values().any(|request| request.state.is_open());
     prop_assert_eq!(open, after.paused_since.is_some(), "A5: the clock stands while a person is asked");
-    if after.phase(now) == Phase::EndedWithServer {
+    if after.is_settled_loss(after.phase(now)) {
         let by_person = matches!(&after.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
-        prop_assert!(by_person || after.cancel_request().is_some(), "it ended with its server, and nobody wanted it");
-        prop_assert!(!after.phase(now).needs_attention() && !open, "and then nobody is needed");
+        prop_assert!(by_person, "it is settled, and nobody ended its server");
+        let state = CountedState::of(after, after.phase(now), now);
+        prop_assert!(!state.needs_you() && !open, "and then nobody is needed");
     }
     if after.view.is_terminal() {
         prop_assert!(!open, "an ended task asks nothing");

@@ -6,7 +6,7 @@
 use anstyle::{AnsiColor, Style};
 use api::dto::task::facts::{CancelStateDto, OverdueWhy, ResultState};
 use api::dto::task::{ServerViewKind, TaskOrigin};
-use api::dto::{DoorDto, EndedHow, EndedWithServerDto, HistoryEvent, IntentDto, OriginDto, ResultDto, TaskDto, moment};
+use api::dto::{DoorDto, EndedHow, HistoryEvent, IntentDto, OriginDto, ResultDto, ServerEndedDto, TaskDto, moment};
 pub(crate) use api::format::shell_word::shell_quote as shell_word;
 use api::format::time;
 use api::format::tokens::grouped;
@@ -65,7 +65,6 @@ pub(crate) const fn phase_label(phase: Phase) -> &'static str {
         Phase::DoneWithError => "Finished with an error",
         Phase::Failed => "Failed",
         Phase::Cancelled => "Cancelled",
-        Phase::EndedWithServer => "Ended with its server",
         Phase::Revoked => "Access revoked",
         Phase::Unwatched => "Not watched",
         Phase::Silent => "No news",
@@ -92,9 +91,7 @@ pub(crate) const fn tone(phase: Phase) -> AnsiColor {
         Phase::Done => AnsiColor::Green,
         Phase::DoneWithError | Phase::Failed => AnsiColor::Red,
         Phase::Silent | Phase::Lost | Phase::Expired => AnsiColor::Magenta,
-        Phase::Cancelling | Phase::Cancelled | Phase::EndedWithServer | Phase::Revoked | Phase::Unwatched => {
-            AnsiColor::White
-        }
+        Phase::Cancelling | Phase::Cancelled | Phase::Revoked | Phase::Unwatched => AnsiColor::White,
     }
 }
 
@@ -169,8 +166,8 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
     if let Some(look) = task.next_look_at.as_deref().and_then(moment) {
         parts.push(format!("next poll {}", time::until(look, now)));
     }
-    if let Some(ended) = &task.ended_with_server {
-        parts.push(ended_with_server(ended));
+    if let Some(ended) = &task.server_ended {
+        parts.push(server_ended(ended));
     } else if let Some(last) = &task.contact.last {
         parts.push(one_line(last));
     }
@@ -210,8 +207,8 @@ pub(crate) fn saying(task: &TaskDto) -> String {
         // The server's last message is about the work; what matters now is the result.
         return task.result.as_ref().map(result_line).unwrap_or_default();
     }
-    if let Some(ended) = &task.ended_with_server {
-        return ended_with_server(ended);
+    if let Some(ended) = &task.server_ended {
+        return server_ended(ended);
     }
     if task.over {
         return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
@@ -232,15 +229,14 @@ fn result_line(result: &ResultDto) -> String {
     }
 }
 
-/// How a task ended with the process that ran it: `ended with its server by ada 3 min ago`.
-fn ended_with_server(ended: &EndedWithServerDto) -> String {
+/// How the server of a lost task was ended: `its server was ended by ada 3 min ago`.
+fn server_ended(ended: &ServerEndedDto) -> String {
     let by = one_line(&ended.by);
     let when = moment(&ended.at).map(|at| format!(" {}", time::ago(at, now()))).unwrap_or_default();
     match ended.how {
-        EndedHow::Ended => format!("ended with its server by {by}{when}"),
-        EndedHow::Restarted => format!("ended when {by} restarted its server{when}"),
-        EndedHow::Changed => format!("ended when {by} changed its server{when}"),
-        EndedHow::CancelAsked => format!("its server's process ended{when}, after {by} asked to cancel it"),
+        EndedHow::Ended => format!("its server was ended by {by}{when}"),
+        EndedHow::Restarted => format!("its server was restarted by {by}{when}"),
+        EndedHow::Changed => format!("its server was changed by {by}{when}"),
     }
 }
 
