@@ -2,7 +2,7 @@
    Times are ISO 8601 in UTC with milliseconds; durations end in Ms; large numbers are `number`. */
 
 /** The one word for a task. */
-export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running" | "answering" | "cancelling" | "done" | "doneWithError" | "failed" | "cancelled" | "endedWithServer" | "revoked" | "unwatched" | "silent" | "lost" | "expired";
+export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running" | "answering" | "cancelling" | "done" | "doneWithError" | "failed" | "cancelled" | "revoked" | "unwatched" | "silent" | "lost" | "expired";
 
 /** Who has to act, in the order of the list. */
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
@@ -648,11 +648,6 @@ export type Done = Record<symbol, never>;
 
 /** A way in. */
 export type DoorDto = "window" | "browser" | "terminal";
-
-/** How a task ended with the process that ran it, and who wanted that. */
-export type EndedWithServerDto = { how: "ended" | "restarted" | "changed" | "cancelAsked", by: string,
-/** When it ended. */
-at: string, };
 
 /** An error a task ended with. */
 export type ErrorDto = {
@@ -1585,6 +1580,11 @@ cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
 refusedQuestions: RefusedQuestionsDto | null, };
 
+/** How the server of a lost task was ended, when and by whom. */
+export type ServerEndedDto = { how: "ended" | "restarted" | "changed", by: string,
+/** When the task was lost by that. */
+at: string, };
+
 /** All servers by name. */
 export type ServerList = { servers: Array<ServerDto>, };
 
@@ -1845,8 +1845,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
-/** How it ended with the process that ran it, when the phase is `endedWithServer`. */
-endedWithServer?: EndedWithServerDto,
+/** How a person ended its server, when it is lost for that. */
+serverEnded?: ServerEndedDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */
@@ -2081,8 +2081,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
-/** How it ended with the process that ran it, when the phase is `endedWithServer`. */
-endedWithServer?: EndedWithServerDto,
+/** How a person ended its server, when it is lost for that. */
+serverEnded?: ServerEndedDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */

@@ -23,7 +23,7 @@ async fn asking(world: &World, name: &str) -> String {
 
 /// A world whose server lists its tools: what destroys nothing may be answered together.
 async fn with_tools() -> World {
-    let world = World::new().await;
+    let world = Box::pin(World::new()).await;
     world.server.list_tools([("work", "Works")]);
     world.call("servers.tools", json!({"name": "ci"})).await;
     world
