@@ -231,6 +231,7 @@ impl MemoryStore {
 
     /// Removes a server.
     pub(crate) fn remove_server(&mut self, id: ServerId, audit: Vec<AuditEvent>) -> Seq {
+        self.tools.remove(&id);
         if let Some((_, removed)) = self.servers.get_mut(&id) {
             *removed = true;
         }
