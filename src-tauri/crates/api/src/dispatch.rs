@@ -25,8 +25,9 @@ use crate::calls::inbox::lost::{LostResolved, ResolveLost};
 use crate::calls::rules::RuleList;
 use crate::calls::servers::change::ChangeServer;
 use crate::calls::servers::running::{ActOnServer, ReadServerLog, ServerActed};
+use crate::calls::servers::tools::{OneChangedTool, SeeTools, ServerTools};
 use crate::calls::servers::{
-    AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ServerTools,
+    AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved,
 };
 use crate::calls::tasks::answers::AnswerContents;
 use crate::calls::tasks::cancel::{CancelList, CancelTasks, RevokeTask};
@@ -42,6 +43,7 @@ use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
+use crate::dto::server::tools::ToolDiff;
 use crate::dto::{
     AddressDto, AuditVerifiedDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto,
     InboxRow, OneAgent, PieceDto, RawListDto, RecordingDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto,
@@ -96,6 +98,8 @@ calls! {
     "servers.list" reads server_list: Nothing => ServerList;
     "servers.show" reads server_show: OneServer => ServerDto;
     "servers.tools" acts server_tools: OneServer => ServerTools;
+    "servers.toolDiff" reads server_tool_diff: OneChangedTool => ToolDiff;
+    "servers.toolsSeen" acts server_tools_seen: SeeTools => Done;
     "servers.remove" acts server_remove: RemoveServer => ServerRemoved;
     "servers.agree" acts server_agree: OneServer => ServerDto;
     "servers.change" acts server_change: ChangeServer => ServerDto;

@@ -29,7 +29,7 @@ pub use inbox::request::{AnswerDto, InboxDto, InboxQuestion, RequestDto};
 pub use inbox::row::InboxRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerDto, ToolDto};
 pub use task::content::{ContentDto, PartDto, PieceDto};
-pub use task::facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
+pub use task::facts::{ContactDto, EndedHow, ErrorDto, IntentDto, ProgressDto, ResultDto, ServerEndedDto, UsualDto};
 pub use task::history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
 pub use task::list::{ListGroup, ListQuery, ListView, TaskFlagDto, TextReachDto};
 pub use task::related_tasks::{FormDto, HeldDto, HeldWhy, JobDto, ParentDto, RelatedTaskDto, VerdictDto};

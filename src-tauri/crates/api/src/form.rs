@@ -187,3 +187,21 @@ fn choices(rule: &Value) -> Option<Vec<FieldChoice>> {
         .collect::<Option<_>>()?;
     if all.is_empty() { None } else { Some(all) }
 }
+
+/// A value as its form shows it: choices by their titles.
+pub(crate) fn shown(value: &Value, kind: Option<&FieldKind>) -> String {
+    let choices: &[FieldChoice] = match kind {
+        Some(FieldKind::One(of) | FieldKind::Many { of, .. }) => of,
+        Some(FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::YesNo | FieldKind::Json) | None => &[],
+    };
+    if let Some(choice) = choices.iter().find(|choice| choice.value == *value) {
+        return choice.title.clone();
+    }
+    match value {
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(|item| shown(item, kind)).collect::<Vec<_>>().join(", "),
+        Value::Null | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}

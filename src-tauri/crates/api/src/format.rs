@@ -4,8 +4,10 @@
 
 pub(crate) mod content_parts;
 pub(crate) mod first_line;
+pub(crate) mod line_diff;
 pub(crate) mod pretty_json;
 pub mod program_settings;
 pub mod shell_word;
 pub mod time;
 pub mod tokens;
+pub(crate) mod tool_diff;

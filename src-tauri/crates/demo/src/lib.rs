@@ -90,7 +90,8 @@ pub async fn serve_http(
     announce: impl FnOnce(&str) + Send,
 ) -> Result<(), DemoError> {
     let (server, face) = assemble(&parts)?;
-    Ok(mcp::server::serve_http(Arc::new(server), face, address, announce).await?)
+    // It holds the whole policy; on the heap, callers stay small.
+    Ok(Box::pin(mcp::server::serve_http(Arc::new(server), face, address, announce)).await?)
 }
 
 fn assemble(parts: &Parts) -> Result<(ScriptServer, ServerParts), BadTool> {

@@ -25,7 +25,7 @@ pub use host::HostPolicy;
 pub use keeper::KeeperPolicy;
 pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
-pub use observed_server::ObservedServerPolicy;
+pub use observed_server::{ObservedServerPolicy, ToolMemoryPolicy};
 pub use plain_text::{plain_text, without_terminal_sequences};
 pub use retention::RetentionPolicy;
 pub use search::SearchPolicy;
@@ -283,6 +283,8 @@ pub struct Policy {
     pub retention: RetentionPolicy,
     /// What is kept in memory of each server: its log, and how its requests went.
     pub observed: ObservedServerPolicy,
+    /// What is remembered of the tools of a server.
+    pub tool_memory: ToolMemoryPolicy,
     /// What is searched in what tasks say.
     pub search: SearchPolicy,
 }
@@ -390,6 +392,7 @@ impl Default for Policy {
             shares: SharePolicy::default(),
             retention: RetentionPolicy::default(),
             observed: ObservedServerPolicy::default(),
+            tool_memory: ToolMemoryPolicy::default(),
             search: SearchPolicy::default(),
         }
     }

@@ -3,6 +3,8 @@
 //! Secret values (headers, environment) are not here: they live behind the `Secrets` port under the server's id;
 //! only their names are. Nothing here connects.
 
+pub mod tool_memory;
+
 use std::collections::BTreeMap;
 
 use crate::ids::{PersonId, ServerId, SessionKey};
@@ -66,6 +68,17 @@ pub struct Consent {
     pub at: Timestamp,
     /// To what: [`ServerAddress::fingerprint`] at that time.
     pub fingerprint: String,
+}
+
+/// What a person may do to the connection of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerAct {
+    /// Its process is ended, or its connection closed, and opened anew.
+    Restart,
+    /// Its process is ended, and started by the next call.
+    End,
+    /// It is reached in another way from now on.
+    Change,
 }
 
 /// Which wire the server speaks.

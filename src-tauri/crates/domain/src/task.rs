@@ -212,6 +212,9 @@ pub struct TaskHandle {
     /// With what it failed for its agent, when the server's word came too late (statement 69): a word of
     /// [`OwnFailure`], or a sentence that an earlier version stored.
     pub failed_for_agent: Option<Arc<str>>,
+    /// When the first task was lost that was lost for the same cause as this one; `None` while it is not lost. It names
+    /// the cause, whatever becomes of the other tasks.
+    pub loss_cause: Option<Timestamp>,
     /// The task during which it was called.
     pub parent: Option<Parent>,
     /// The 32 hex digits of the call's trace id.

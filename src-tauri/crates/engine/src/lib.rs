@@ -32,7 +32,7 @@ pub use connections::lease::ConnectionLease;
 pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
 };
-pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage, ServerAct};
+pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};
 pub use error::EngineError;

@@ -15,4 +15,5 @@ pub(crate) mod resume;
 pub(crate) mod server_record;
 pub(crate) mod state;
 pub(crate) mod status;
+pub(crate) mod tool_memory;
 pub(crate) mod waiting_questions;

@@ -112,6 +112,7 @@ pub(crate) struct ServerScript {
     keeps: bool,
     regained: HashMap<HandleId, PlannedReply>,
     tools: Vec<ToolFacts>,
+    tool_listings: usize,
 }
 
 /// The server of a script. Clones are the same server.
@@ -159,6 +160,7 @@ impl ScriptedServer {
             keeps: false,
             regained: HashMap::new(),
             tools: Vec::new(),
+            tool_listings: 0,
         };
         Self { clock, state: Arc::new(Mutex::new(state)), cut: Arc::new(Notify::new()) }
     }
@@ -174,15 +176,20 @@ impl ScriptedServer {
 
     /// Lists this tool from now on, marked destructive.
     pub fn list_destructive(&self, tool: &str) {
-        self.state.lock().tools.push(ToolFacts {
-            name: tool.to_owned(),
-            title: None,
-            description: None,
-            input_schema: serde_json::json!({ "type": "object" }),
-            task_support: "optional",
-            destructive_hint: Some(true),
-            read_only_hint: None,
-        });
+        let listed = ToolFacts { destructive_hint: Some(true), ..tool_facts(tool, "") };
+        self.state.lock().tools.push(listed);
+    }
+
+    /// How often its tools were listed.
+    #[must_use]
+    pub fn tool_listings(&self) -> usize {
+        self.state.lock().tool_listings
+    }
+
+    /// Lists exactly these tools from now on, each with its description.
+    pub fn list_tools<'a>(&self, tools: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let listed = tools.into_iter().map(|(name, description)| tool_facts(name, description)).collect();
+        self.state.lock().tools = listed;
     }
 
     /// The next connection is this session, and no other is taken up again.
@@ -412,3 +419,19 @@ pub fn hung_up() -> Closure {
 }
 
 pub(crate) type ScriptedServers = Mutex<HashMap<ServerId, ScriptedServer>>;
+
+/// A tool that takes anything, with this description.
+fn tool_facts(name: &str, description: &str) -> ToolFacts {
+    let input_schema = serde_json::json!({ "type": "object" });
+    let entry = serde_json::json!({ "name": name, "description": description, "inputSchema": input_schema });
+    ToolFacts {
+        name: name.to_owned(),
+        title: None,
+        description: (!description.is_empty()).then(|| description.to_owned()),
+        input_schema,
+        definition: Arc::from(entry.to_string()),
+        task_support: "optional",
+        destructive_hint: None,
+        read_only_hint: None,
+    }
+}

@@ -1,6 +1,6 @@
 /* The servers screen in every state. */
-import type { ApiError, ServerLogLine } from "$lib/bindings";
-import { makeServer } from "$lib/fake-core/entities";
+import type { ApiError, ServerLogLine, ToolChangesDto } from "$lib/bindings";
+import { makeServer, TOOLS } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import AddServer from "./add/AddServer.svelte";
 import { EMPTY, type Draft } from "./add/server-draft";
@@ -23,6 +23,17 @@ const down = aServer("warehouse-2", {
   stderrTail: "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n",
   openTasks: 1,
 });
+const CHANGES: ToolChangesDto = {
+  digest: "00ff",
+  seenAt: "2026-11-12T09:20:00.000Z",
+  seenBy: "mara",
+  tools: [
+    { name: "drop_index", change: "added" },
+    { name: "index_folder", change: "changed" },
+    { name: "list_papers", change: "removed" },
+  ],
+  leftOut: 0,
+};
 const designed = [
   aServer("ci-server", {
     address: { kind: "http", url: "https://ci.northwind.example/mcp", secretHeaders: ["Authorization"] },
@@ -304,6 +315,18 @@ export default {
         fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } },
         hash: "#/servers/docs",
         click: ["[role=tab] >> nth=1"],
+      },
+    ),
+    "opened, tools changed": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: designed.map((one) => (one.name === "docs" ? { ...one, changedTools: 3 } : one)),
+          calls: { "servers.tools": () => ({ tools: [...TOOLS], changes: CHANGES }) },
+        },
+        hash: "#/servers/docs",
+        click: ["[role=tab] >> nth=1", "text=index_folder >> nth=0"],
       },
     ),
     hostile: story(Servers, {}, { fake: { servers: [hostile, ...designed] }, hash: "#/servers/hostile" }),

@@ -1,7 +1,8 @@
 /* The status line: the server's status, when it was last heard, the next poll, and what happens if nobody acts.
    Always the same four places; silence changes the ink, never the place. Pure. */
 import type { TaskDto } from "$lib/bindings";
-import { ago, until } from "$lib/format/time";
+import { singleLine } from "$lib/design";
+import { ago, hourMinute, until } from "$lib/format/time";
 import { lastContact, missingStatus, statusWord } from "$lib/task/server-status";
 import { TASK } from "$lib/text/task";
 import { isOnlyPossiblyAsking } from "./shared-questions";
@@ -17,7 +18,7 @@ export interface StatusLine {
   readonly isStale: boolean;
 }
 
-export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusLine {
+export function statusLine(task: TaskDto, now: number, pushes: boolean, me: string | null = null): StatusLine {
   const isStale = task.contact.kind !== "fresh";
   const heard = ago(task.lastSeenAt, now);
   return {
@@ -26,7 +27,7 @@ export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusL
     unsaid: task.status === null ? missingStatus(task) : null,
     heard: isStale && !task.over ? TASK.statusLine.notHeard(heard) : lastContact(task, now),
     next: nextLook(task, now, pushes),
-    then: next(task, now),
+    then: next(task, now, me),
     isStale,
   };
 }
@@ -43,8 +44,14 @@ function nextLook(task: TaskDto, now: number, pushes: boolean): string {
   return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);
 }
 
+/** Who ended the server of a task that is lost for that, or that it stays until somebody looks at it. */
+function lost({ serverEnded: ended }: TaskDto, me: string | null): string {
+  if (ended === undefined) return TASK.then.stays;
+  return TASK.serverEnded[ended.how](ended.by === me ? TASK.you : singleLine(ended.by, 80), hourMinute(ended.at));
+}
+
 /** What happens if nobody acts. */
-function next(task: TaskDto, now: number): string {
+function next(task: TaskDto, now: number, me: string | null): string {
   const words = TASK.then;
   const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
   switch (task.phase) {
@@ -65,6 +72,7 @@ function next(task: TaskDto, now: number): string {
     case "blocked":
       return words.blocked;
     case "lost":
+      return lost(task, me);
     case "unconfirmed":
       return words.stays;
     case "unwatched":

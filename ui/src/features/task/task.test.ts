@@ -81,6 +81,20 @@ describe("the truth line", () => {
       expect(statusLine(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
   });
 
+  test("what_is_lost_because_a_person_ended_its_server_says_who_did", () => {
+    const ended = task({
+      phase: "lost",
+      over: true,
+      endedAt: at(-60),
+      serverEnded: { how: "ended", by: "mara", at: at(-60) },
+    });
+    expect(statusLine(ended, NOW, false, "mara").then).toMatch(/^its server was ended by you at /);
+    expect(statusLine(ended, NOW, false, "tom").then).toMatch(/^its server was ended by mara at /);
+    expect(statusLine(ended, NOW, false).next, "and nothing is polled").toBe("no more polls");
+    const asked = { ...ended, intent: wish({ state: "asked" }) };
+    expect(cancelSteps(asked, NOW, null).at(-1)?.text).toBe("The process of warehouse ended");
+  });
+
   test("silence_is_said_and_never_taken_for_news", () => {
     const now = statusLine(
       task({

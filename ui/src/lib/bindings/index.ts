@@ -428,6 +428,9 @@ toldOpenTasks?: number, };
 /** Settings to change; what is left out stays. */
 export type ChangeSettings = Partial<SettingsDto>;
 
+/** A tool that differs. */
+export type ChangedTool = { name: string, change: "added" | "removed" | "changed", };
+
 /** Tokens over time. */
 export type ChartDto = {
 /** The parts that were asked for, the oldest first. */
@@ -627,6 +630,9 @@ changedAt: string, };
 export type DeskList = {
 /** The last put first. */
 items: Array<DeskItem>, };
+
+/** A line of a comparison. */
+export type DiffLine = { kind: "same" | "removed" | "added" | "skipped", text: string, };
 
 /** Everything that was checked. */
 export type DoctorReport = { findings: Array<Finding>,
@@ -1081,6 +1087,9 @@ export type OneAnswerRule = {
 /** Its id, `ans_…`. */
 rule: string, };
 
+/** One tool of a server, whose change is shown. */
+export type OneChangedTool = { name: string, tool: string, };
+
 /** One question of a task. */
 export type OneQuestion = { id: string, key: string, };
 
@@ -1484,6 +1493,11 @@ agent: string, } | { "kind": "server", server: string, } | { "kind": "tool",
 /** The server's name. */
 server: string, tool: string, };
 
+/** What of a server's tools a person has seen. */
+export type SeeTools = { name: string,
+/** The digest of the list that was shown. */
+digest: string, };
+
 /** What flowed over time. */
 export type SeriesDto = {
 /** Points, the oldest first, without gaps. */
@@ -1559,10 +1573,17 @@ stderrTail: string,
 pushes: boolean,
 /** Tools as last listed; null when they were never listed. */
 toolCount: number | null,
+/** Tools that differ from what a person last saw, as compared last in this run of the core. */
+changedTools?: number,
 /** How its cancels ended. */
 cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
 refusedQuestions: RefusedQuestionsDto | null, };
+
+/** How the server of a lost task was ended, when and by whom. */
+export type ServerEndedDto = { how: "ended" | "restarted" | "changed", by: string,
+/** When the task was lost by that. */
+at: string, };
 
 /** All servers by name. */
 export type ServerList = { servers: Array<ServerDto>, };
@@ -1824,6 +1845,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** How a person ended its server, when it is lost for that. */
+serverEnded?: ServerEndedDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */
@@ -2058,6 +2081,8 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** How a person ended its server, when it is lost for that. */
+serverEnded?: ServerEndedDto,
 /** The error it ended with. */
 error: ErrorDto | null,
 /** Its stored result. */
@@ -2247,6 +2272,19 @@ family: string,
 /** The least exact of the figures. */
 exactness: ExactnessDto, };
 
+/** How the tools differ from what a person last saw. */
+export type ToolChangesDto = {
+/** Names what is listed now; handed back with `servers.toolsSeen`. */
+digest: string,
+/** When a person last looked, or when the tools were first listed. */
+seenAt: string,
+/** Who looked; null when nobody has. */
+seenBy: string | null,
+/** The tools that differ, by name. */
+tools: Array<ChangedTool>,
+/** Listed tools beyond the limit, which are not compared. */
+leftOut: number, };
+
 /** A tool and what its definition costs each window. */
 export type ToolCost = {
 /** As the agent knows it. */
@@ -2255,6 +2293,15 @@ tool: string,
 tokens: number, exactness: ExactnessDto,
 /** Tokens that were passed to the program. */
 passed: number, };
+
+/** A changed tool, line by line. */
+export type ToolDiff = { name: string,
+/** How it differs; null when it does not. */
+change: "added" | "removed" | "changed" | null, lines: Array<DiffLine>,
+/** How many lines were added and removed. */
+added: number, removed: number,
+/** A definition is too long to be kept, so that there are no lines. */
+isTooLong: boolean, };
 
 /** A tool. All text is the server's. */
 export type ToolDto = { name: string,
@@ -2272,7 +2319,9 @@ inputSchema: unknown, };
 /** A server's tools. */
 export type ToolList = {
 /** The tools in the server's order. */
-tools: Array<ToolDto>, };
+tools: Array<ToolDto>,
+/** What changed since a person last looked; left out where that is not known. */
+changes?: ToolChangesDto, };
 
 /** How many tasks there are, and how much lies in the inbox. */
 export type Totals = {
@@ -2406,6 +2455,8 @@ export interface Calls {
   "servers.list": [Nothing, ServerList];
   "servers.show": [OneServer, ServerDto];
   "servers.tools": [OneServer, ToolList];
+  "servers.toolDiff": [OneChangedTool, ToolDiff];
+  "servers.toolsSeen": [SeeTools, Done];
   "servers.remove": [RemoveServer, ServerRemoved];
   "servers.agree": [OneServer, ServerDto];
   "servers.change": [ChangeServer, ServerDto];

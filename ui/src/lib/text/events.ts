@@ -34,6 +34,13 @@ const ENDS: Readonly<Record<string, (server: string) => string>> = {
   "not sent": () => "Nothing was sent",
 };
 
+/** A person ended the process of a server, and the task was lost with it. */
+const SERVER_ENDED: Readonly<Record<string, (who: string, server: string) => string>> = {
+  "its server was ended": (who, server) => `${who} ended the process of ${server}, and it was lost with that`,
+  "its server was restarted": (who, server) => `${who} restarted ${server}, and it was lost with that`,
+  "its server was changed": (who, server) => `${who} changed ${server}, and it was lost with that`,
+};
+
 /** "a, the limit is b" of the log, behind a colon; nothing where the log has none. */
 const amount = (note: string) => (/^[^:]*\d[^:]*(the limit is|are free)/.test(note) ? `: ${note}` : "");
 const end = (note: string) => note.split("->").at(-1)?.trim() ?? "";
@@ -76,8 +83,9 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
         : `${server} acknowledged the cancel`,
   revoked: ({ who, agent }) => `${who} revoked it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
-  lost: ({ server }, note) =>
-    note === "its time on the server ran out"
+  lost: ({ server, who }, note) =>
+    SERVER_ENDED[note]?.(who, server) ??
+    (note === "its time on the server ran out"
       ? `Its time on ${server} ran out`
       : note === "the process that ran it ended"
         ? `The process of ${server} that ran it ended`
@@ -85,7 +93,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
           ? `${server} was removed`
           : note === "its server shows another task under the same id"
             ? `${server} shows another task in its place`
-            : `${server} no longer knows it`,
+            : `${server} no longer knows it`),
   serverAdded: ({ who, server }) => `${who} added ${server}`,
   serverAllowed: ({ who, server }) => `${who} allowed contact with ${server}`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,

@@ -170,6 +170,9 @@ export const serversText = {
   },
 
   healthTab: {
+    late: "Later than usual",
+    lateOf: (late: number, open: number) =>
+      late === 0 ? `none of ${plural(open, "open task")}` : `${count(late)} of ${plural(open, "open task")}`,
     failed: "The figures could not be read",
     typicalCall: "Typical call",
     typicalPoll: "Typical poll",

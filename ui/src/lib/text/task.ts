@@ -94,6 +94,11 @@ export const TASK = {
     none: "nothing more will happen",
     unwatched: "no longer polled; it may still run",
   },
+  serverEnded: {
+    ended: (who: string, at: string) => `its server was ended by ${who} at ${at}`,
+    restarted: (who: string, at: string) => `its server was restarted by ${who} at ${at}`,
+    changed: (who: string, at: string) => `its server was changed by ${who} at ${at}`,
+  },
 
   tabs: {
     label: "Parts of the task",
@@ -296,6 +301,7 @@ export const TASK = {
       still: (server: string) => `Still working on ${server}`,
       stopped: (server: string) => `${server} says it stopped`,
       anyway: "Finished before it could stop",
+      withServer: (server: string) => `The process of ${server} ended`,
       kept: "Its result is stored.",
       todo: "Cancelled, or finished first",
       obeyed: (stopped: number, asked: number) => `It obeyed ${count(stopped)} of ${count(asked)} earlier cancels.`,

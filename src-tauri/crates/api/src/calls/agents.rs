@@ -151,15 +151,7 @@ impl Api {
         live.engine.agents_changed().await?;
         // What cannot be saved stands in the settings instead, as without the wish.
         let saved = if save == Some(true) { (live.save_token)(&agent.name, &token) } else { None };
-        let url = (live.agents_at)().url;
-        let settings = program_settings::settings(SettingsInput {
-            agent: &agent.name,
-            token: &token,
-            connect: &live.connect,
-            home: live.connect_home.as_deref(),
-            url: url.as_deref(),
-            saved: saved.as_deref(),
-        });
+        let (url, settings) = settings_of(live, &agent.name, &token, saved.as_deref());
         Ok(AgentAdded { agent: self.agent_facts(&agent, &[]), token, url, saved, settings })
     }
 
@@ -279,6 +271,20 @@ pub(crate) fn best<'a>(agents: &'a [Agent], text: &str) -> Option<&'a Agent> {
     let id = text.parse::<AgentId>().ok();
     let named = agents.iter().filter(|agent| Some(agent.id) == id || agent.name == text);
     named.max_by_key(|agent| (agent.revoked.is_none(), agent.created))
+}
+
+/// Where an agent reaches all servers over HTTP, and the settings for its program with this token.
+fn settings_of(live: &LiveCore, agent: &str, token: &str, saved: Option<&str>) -> (Option<String>, ReadySettings) {
+    let url = (live.agents_at)().url;
+    let settings = program_settings::settings(SettingsInput {
+        agent,
+        token,
+        connect: &live.connect,
+        home: live.connect_home.as_deref(),
+        url: url.as_deref(),
+        saved,
+    });
+    (url, settings)
 }
 
 /// A new token: `twa_` and random bytes in base64url.

@@ -2,10 +2,11 @@
 //!
 //! Nothing is contacted before a person saw the address and agreed, and what was agreed to is recorded with it. Showing the
 //! address and asking is the door's part (the command line, the window). What a person does to a server that is there is in
-//! `change.rs` and `running.rs`.
+//! `change.rs` and `running.rs`, its tools are in `tools.rs`.
 
 pub mod change;
 pub mod running;
+pub mod tools;
 
 use std::collections::BTreeMap;
 
@@ -76,15 +77,6 @@ pub struct ServerAdded {
 #[serde(rename_all = "camelCase")]
 pub struct ServerList {
     pub servers: Vec<ServerDto>,
-}
-
-/// A server's tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[ts(rename = "ToolList")]
-pub struct ServerTools {
-    /// The tools in the server's order.
-    pub tools: Vec<ToolDto>,
 }
 
 /// A server to remove.
@@ -188,17 +180,6 @@ impl Api {
         self.server_dto(&server, &self.registry.tallies().await?).await
     }
 
-    /// A server's tools, as it says now.
-    ///
-    /// # Errors
-    /// When it cannot be reached.
-    pub async fn server_tools(&self, _caller: &Caller, input: OneServer) -> Result<ServerTools, ApiError> {
-        let live = self.live()?;
-        let server = self.find_server(&input.name).await?;
-        let tools = live.engine.tools(server.id).await?;
-        Ok(ServerTools { tools: tools.into_iter().map(ToolDto::from).collect() })
-    }
-
     /// A person agrees to contact a server, after its address was shown.
     ///
     /// # Errors
@@ -267,6 +248,7 @@ impl Api {
                 stderr_tail: engine.map(|engine| engine.stderr_tail(server.id)).unwrap_or_default(),
                 pushes: engine.is_some_and(|engine| engine.pushes(server.id)),
                 tools: engine.and_then(|engine| engine.known_tools(server.id)),
+                changed_tools: engine.map(|engine| engine.changed_tools(server.id)).unwrap_or_default(),
                 cancels: self.registry.cancels(server.id).await?,
                 refused_questions: engine.and_then(|engine| engine.refused_questions(server.id)),
             },

@@ -4,6 +4,7 @@
 //! `unknown` when no core runs.
 
 pub mod observed;
+pub mod tools;
 
 use std::collections::BTreeMap;
 
@@ -98,6 +99,10 @@ pub struct ServerDto {
     pub pushes: bool,
     /// Tools as last listed; null when they were never listed.
     pub tool_count: Option<u64>,
+    /// Tools that differ from what a person last saw, as compared last in this run of the core.
+    #[serde(skip_serializing_if = "crate::dto::server::is_none", default)]
+    #[ts(optional, as = "Option<u64>")]
+    pub changed_tools: u64,
     /// How its cancels ended.
     #[serde(default)]
     pub cancels: CancelsDto,
@@ -198,8 +203,13 @@ pub(crate) struct ServerContext {
     pub(crate) stderr_tail: String,
     pub(crate) pushes: bool,
     pub(crate) tools: Option<usize>,
+    pub(crate) changed_tools: u64,
     pub(crate) cancels: CancelFacts,
     pub(crate) refused_questions: Option<RefusedQuestions>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl From<ToolFacts> for ToolDto {
@@ -299,7 +309,8 @@ impl From<&ServerHealth> for HealthDto {
 
 impl ServerDto {
     pub(crate) fn of(server: &Server, moment: ServerContext) -> Self {
-        let ServerContext { health, figures, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
+        let ServerContext { health, figures, stderr_tail, pushes, tools, changed_tools, cancels, refused_questions } =
+            moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
@@ -323,6 +334,7 @@ impl ServerDto {
             stderr_tail,
             pushes,
             tool_count: tools.map(|many| u64::try_from(many).unwrap_or(u64::MAX)),
+            changed_tools,
             cancels: CancelsDto {
                 asked: cancels.asked,
                 stopped: cancels.stopped,

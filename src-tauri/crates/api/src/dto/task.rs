@@ -19,7 +19,9 @@ use engine::LiveFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::task::facts::{ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, UsualDto};
+use super::task::facts::{
+    ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, ServerEndedDto, UsualDto,
+};
 use super::words::{Word, words};
 use super::{HeldDto, JobDto, OverLimitDto, ParentDto, RelatedTaskDto, RequestDto, TokensDto, WhoIsAsked, iso, millis};
 
@@ -132,6 +134,10 @@ pub struct TaskDto {
     pub elapsed_ms: u64,
     /// What is known about reaching it.
     pub contact: ContactDto,
+    /// How a person ended its server, when it is lost for that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub server_ended: Option<ServerEndedDto>,
     /// The error it ended with.
     pub error: Option<ErrorDto>,
     /// Its stored result.
@@ -243,6 +249,7 @@ impl TaskDto {
             usual: task.usual.map(UsualDto::of),
             elapsed_ms: elapsed_ms(task, over, now),
             contact: facts::contact(&task.contact, seen),
+            server_ended: facts::server_ended(task, phase),
             error: facts::error(&task.view),
             result: task.view.outcome().and_then(facts::result),
             audience: who_is_asked(task.audience),

@@ -286,7 +286,8 @@ impl WindowFeed {
         let about = task.id.to_string();
         let now = self.api.now();
         // Most changes are of tasks that nobody has to look at: they cost a look at two words.
-        let matters = task.phase(now).needs_attention()
+        let phase = task.phase(now);
+        let matters = (phase.needs_attention() && !task.is_settled_loss(phase))
             || task.is_held()
             || task.asks_to_go_on()
             || task.requests.values().any(|request| request.state.is_open());

@@ -16,6 +16,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     world.server.reply_task("build", "t1", vec![PollReply::done()]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
+    world.server.list_tools([("build", "Builds")]);
+    world.call("servers.tools", json!({"name": "ci"})).await;
     world.call("agents.add", json!({"name": "claude"})).await;
     let clock: Arc<dyn Clock> = world.clock.clone();
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
@@ -51,6 +53,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "servers.locate" => json!({"command": "npx"}),
             "servers.show" | "servers.tools" | "servers.remove" | "servers.agree" | "servers.log" | "servers.times"
             | "servers.running" | "servers.restart" | "servers.end" => json!({"name": "ci"}),
+            "servers.toolDiff" => json!({"name": "ci", "tool": "build"}),
+            "servers.toolsSeen" => json!({"name": "ci", "digest": "00"}),
             "servers.change" => json!({
                 "name": "ci", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),

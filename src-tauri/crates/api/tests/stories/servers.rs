@@ -167,7 +167,7 @@ async fn a_server_is_ended_or_restarted_only_with_what_was_told() {
     world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let started = world.call("tasks.start", json!({"server": "files", "tool": "build", "arguments": {}})).await;
     let id = started["id"].as_str().expect("a handle").to_owned();
-    world.until(&id, "running").await;
+    world.until_field(&id, "view", "task").await;
     let running = world.call("servers.running", json!({"name": "files"})).await;
     assert_eq!((&running["openTasks"], &running["agents"][0]["agent"]), (&json!(1), &Value::Null), "{running:#}");
     for call in ["servers.end", "servers.restart"] {
@@ -176,6 +176,15 @@ async fn a_server_is_ended_or_restarted_only_with_what_was_told() {
     }
     let acted = world.call("servers.end", json!({"name": "files", "toldOpenTasks": 1})).await;
     assert_eq!(acted["openTasks"], 1, "{acted}");
+    let task = world.until(&id, "lost").await;
+    let ended = &task["serverEnded"];
+    assert_eq!((&ended["how"], &ended["by"]), (&json!("ended"), &json!("ada")), "it says who ended it: {task:#}");
+    assert_eq!(ended["at"], task["endedAt"], "and when");
+    assert_eq!((&task["group"], &task["over"]), (&json!("finished"), &json!(true)));
+    let inbox = world.call("inbox", json!({})).await;
+    assert_eq!(inbox["trouble"].as_array().map(Vec::len), Some(0), "nobody is needed: {inbox:#}");
+    let figures = &world.call("servers.show", json!({"name": "files"})).await["figures"];
+    assert_eq!((&figures["needsYou"], &figures["finished"]), (&json!(0), &json!(1)), "{figures:#}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,6 +35,42 @@ pub struct ObservedServerPolicy {
     pub times_charted: Duration,
 }
 
+/// What is remembered of the tools of a server, across runs of the core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolMemoryPolicy {
+    /// Tools of one server that are compared with what a person last saw. Judgement: ten times the largest known
+    /// catalogue.
+    pub tools_per_server: usize,
+    /// Longest definition that is kept to be shown; a longer one is compared by its digest. Judgement: the longest seen
+    /// has 9 KiB.
+    pub definition_bytes: usize,
+    /// Definitions that are kept of one listing of a server. Judgement: a thousand long ones; twice that is stored.
+    pub bytes_per_server: usize,
+    /// How often tools are listed because a server says that they changed. Judgement: a person looks no more often, and
+    /// a server that changes its tools each second costs no more than one that does so each minute.
+    pub check_every: Duration,
+    /// Lines of a changed definition that are compared line by line. Judgement: the longest seen has 400.
+    pub compared_lines: usize,
+    /// Longest line of a comparison; the rest of it is cut. Judgement: a long sentence.
+    pub line_chars: usize,
+    /// Changed tools that a terminal shows line by line; the rest is named. Judgement: more is not read.
+    pub changes_shown: usize,
+}
+
+impl Default for ToolMemoryPolicy {
+    fn default() -> Self {
+        Self {
+            tools_per_server: 2_000,
+            definition_bytes: 32 * KIB,
+            bytes_per_server: 4 * 1_024 * KIB,
+            check_every: MINUTE,
+            compared_lines: 1_000,
+            line_chars: 500,
+            changes_shown: 20,
+        }
+    }
+}
+
 impl Default for ObservedServerPolicy {
     fn default() -> Self {
         Self {

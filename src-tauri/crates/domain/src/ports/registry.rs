@@ -26,6 +26,7 @@ use crate::ports::change::Changes;
 use crate::raw_message::RawNote;
 use crate::rule::Rule;
 use crate::server::Server;
+use crate::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use crate::task::decider::Decider;
 use crate::task::figures::TaskTally;
 use crate::task::input_request::InputRequest;
@@ -198,6 +199,8 @@ pub trait Registry: Send + Sync + 'static {
     fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Puts or takes away the price of a model. No change row: prices change no task, server or agent.
     fn put_price(&self, unit: PriceUnit) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Stores what changed of what is remembered of a server's tools. No change row: it changes no server.
+    fn put_tool_memory(&self, unit: ToolMemoryUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Puts or takes away a rule.
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Records facts that belong to no handle.
@@ -207,6 +210,8 @@ pub trait Registry: Send + Sync + 'static {
     fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>>;
     /// One server, also when it was removed (tasks outlive their server's configuration).
     fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>>;
+    /// What is remembered of the tools of a server; `None` when they were never listed, or the server was removed.
+    fn tool_memory(&self, server: ServerId) -> PortFuture<'_, Result<Option<ToolMemory>, RegistryError>>;
     /// All agents ever added, by name, those with access first.
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>>;
     /// The windows that are not emptied, then the last `ended` of each agent that are; each the newest first.

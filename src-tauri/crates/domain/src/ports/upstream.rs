@@ -236,6 +236,8 @@ pub struct ToolFacts {
     pub description: Option<String>,
     /// `inputSchema` as it came.
     pub input_schema: Value,
+    /// The whole entry of the list in canonical JSON: what is compared when a tool may have changed.
+    pub definition: Arc<str>,
     /// Whether calls of it may or must be tasks: `forbidden`, `optional`, `required`, or `server decides` (2026).
     pub task_support: &'static str,
     /// `annotations.destructiveHint`, a hint of an untrusted server.

@@ -175,6 +175,7 @@ impl TaskHandle {
             over_limit: None,
             cancelled_for_agent: None,
             failed_for_agent: None,
+            loss_cause: None,
             parent: None,
             trace: None,
             job: None,

@@ -16,9 +16,10 @@ use crate::time::Timestamp;
 pub struct CountedState {
     /// The phase as it was committed.
     pub phase: Phase,
-    /// A person has something to decide although the phase does not say so: a result is held, the task asks whether it
-    /// may continue past its limit, or it has an open question while it is not *waiting*.
-    pub is_undecided: bool,
+    /// Its phase says otherwise whether a person has to act. Somebody has: a result is held, the task asks whether it may
+    /// continue past its limit, or it has an open question while it is not *waiting*. Or nobody has: it is lost because
+    /// a person ended its server.
+    pub is_exception: bool,
     /// Its agent is gone, and it is not over.
     pub is_orphaned: bool,
 }
@@ -27,26 +28,30 @@ impl CountedState {
     /// The state of a task whose phase is this at this moment.
     #[must_use]
     pub fn of(task: &TaskHandle, phase: Phase, now: Timestamp) -> Self {
-        let is_undecided = match phase.group() {
-            PhaseGroup::NeedsYou => false,
+        let is_exception = match phase.group() {
+            PhaseGroup::NeedsYou => task.is_settled_loss(phase),
             PhaseGroup::Finished => task.is_held(),
             PhaseGroup::Moving | PhaseGroup::NoNews => {
                 task.asks_to_go_on() || (phase.asks_people() && task.has_request_for_people(now))
             }
         };
-        Self { phase, is_undecided, is_orphaned: task.is_orphaned() }
+        Self { phase, is_exception, is_orphaned: task.is_orphaned() }
     }
 
     /// Whether a person has to act on it.
     #[must_use]
     pub const fn needs_you(self) -> bool {
-        self.is_undecided || matches!(self.phase.group(), PhaseGroup::NeedsYou)
+        matches!(self.group(), PhaseGroup::NeedsYou)
     }
 
     /// Who has to act: its section of the task list.
     #[must_use]
     pub const fn group(self) -> PhaseGroup {
-        if self.is_undecided { PhaseGroup::NeedsYou } else { self.phase.group() }
+        match (self.is_exception, self.phase.group()) {
+            (false, group) => group,
+            (true, PhaseGroup::NeedsYou) => PhaseGroup::Finished,
+            (true, PhaseGroup::Moving | PhaseGroup::NoNews | PhaseGroup::Finished) => PhaseGroup::NeedsYou,
+        }
     }
 }
 
@@ -95,7 +100,7 @@ impl Figure {
     /// Whether a task in this state is counted.
     #[must_use]
     pub const fn counts(self, state: CountedState) -> bool {
-        let CountedState { phase, is_undecided, is_orphaned } = state;
+        let CountedState { phase, is_exception, is_orphaned } = state;
         match self {
             Self::All => true,
             Self::Open => !phase.is_over(),
@@ -105,7 +110,7 @@ impl Figure {
             Self::NoNews => matches!(state.group(), PhaseGroup::NoNews),
             Self::Late => matches!(phase, Phase::Overdue),
             Self::Gone => is_orphaned,
-            Self::Held => is_undecided && matches!(phase.group(), PhaseGroup::Finished),
+            Self::Held => is_exception && matches!(phase.group(), PhaseGroup::Finished),
             Self::Finished => matches!(state.group(), PhaseGroup::Finished),
             Self::Failed => matches!(phase, Phase::Failed | Phase::DoneWithError),
         }
@@ -176,7 +181,7 @@ mod tests {
     fn states() -> impl Iterator<Item = CountedState> {
         let flags = [(false, false), (false, true), (true, false), (true, true)];
         Phase::ALL.into_iter().flat_map(move |phase| {
-            flags.map(|(is_undecided, is_orphaned)| CountedState { phase, is_undecided, is_orphaned })
+            flags.map(|(is_exception, is_orphaned)| CountedState { phase, is_exception, is_orphaned })
         })
     }
 
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_held_result_needs_you_and_is_no_longer_told_as_finished() {
-        let held = CountedState { phase: Phase::Done, is_undecided: true, is_orphaned: false };
+        let held = CountedState { phase: Phase::Done, is_exception: true, is_orphaned: false };
         for (figure, counted) in [(Figure::Held, true), (Figure::NeedsYou, true), (Figure::Finished, false)] {
             assert_eq!(figure.counts(held), counted, "{figure:?}");
         }

@@ -53,9 +53,11 @@ impl TaskHandle {
         match &self.contact {
             Contact::Gone { why, .. } => match why {
                 GoneWhy::Expired => return Some(Phase::Expired),
-                GoneWhy::Unknown | GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => {
-                    return Some(Phase::Lost);
-                }
+                GoneWhy::Unknown
+                | GoneWhy::ProcessEnded(_)
+                | GoneWhy::EndedByPerson { .. }
+                | GoneWhy::Replaced
+                | GoneWhy::ServerRemoved => return Some(Phase::Lost),
             },
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => {}
         }
@@ -69,6 +71,13 @@ impl TaskHandle {
             | ServerView::Refused(_)
             | ServerView::Task(_) => None,
         }
+    }
+
+    /// Whether it is lost because a person ended its server: that is known and wanted, and nobody has to look at it.
+    #[must_use]
+    pub fn is_settled_loss(&self, phase: Phase) -> bool {
+        let by_person = matches!(&self.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
+        by_person && phase == Phase::Lost
     }
 
     fn wish_phase(&self) -> Option<Phase> {

@@ -116,6 +116,20 @@ impl Transition {
         self
     }
 
+    /// Notes the cause of a loss with the transition in which it was lost, and forgets it when it is found again. `first`
+    /// says when the first task was lost for the same cause.
+    #[must_use]
+    pub fn with_loss_cause(mut self, now: Timestamp, first: impl FnOnce(&TaskHandle) -> Timestamp) -> Self {
+        match (self.next.phase(now), self.next.loss_cause) {
+            (phase @ (Phase::Lost | Phase::Unconfirmed), None) if self.changed && !self.next.is_settled_loss(phase) => {
+                self.next.loss_cause = Some(first(&self.next));
+            }
+            (Phase::Lost | Phase::Unconfirmed, _) | (_, None) => {}
+            (_, Some(_)) => self.next.loss_cause = None,
+        }
+        self
+    }
+
     /// Says once that the task is overdue.
     pub(crate) fn tell_overdue(&mut self, now: Timestamp) {
         if self.next.phase(now) == Phase::Overdue && self.next.told.insert(Told::Overdue) {
@@ -219,4 +233,5 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.over_limit != next.over_limit
         || before.cancelled_for_agent != next.cancelled_for_agent
         || before.failed_for_agent != next.failed_for_agent
+        || before.loss_cause != next.loss_cause
 }

@@ -207,7 +207,9 @@ async fn round(core: &Arc<EngineCore>, queued: BTreeMap<HandleId, Attention>) ->
             Attention::Waiting => {
                 handle.has_request_for_people(core.time.now()) || handle.is_held() || handle.asks_to_go_on()
             }
-            Attention::Problem | Attention::Finished => true,
+            // What a person ended with its server is no problem, whatever was known of it a moment before.
+            Attention::Problem => !handle.is_settled_loss(handle.phase(core.time.now())),
+            Attention::Finished => true,
         };
         if holds {
             groups.entry((handle.server, attention)).or_default().push(handle);
@@ -261,6 +263,7 @@ fn sentence(handle: &TaskHandle, attention: Attention, phase: Phase) -> &'static
         Attention::Problem if past_limit && matches!(phase, Phase::Running | Phase::Cancelling | Phase::Done) => {
             "went past its limit of tokens"
         }
+        Attention::Finished if handle.is_settled_loss(phase) => "was lost when a person ended its server",
         Attention::Waiting | Attention::Problem | Attention::Finished => phase_ending(phase),
     }
 }

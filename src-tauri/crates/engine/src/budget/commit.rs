@@ -149,7 +149,7 @@ fn is_lost(handle: &TaskHandle, now: Timestamp) -> bool {
     match &handle.contact {
         Contact::Gone { why, .. } => match why {
             GoneWhy::Unknown | GoneWhy::ProcessEnded(_) | GoneWhy::Replaced => !expired,
-            GoneWhy::Expired | GoneWhy::ServerRemoved => false,
+            GoneWhy::Expired | GoneWhy::EndedByPerson { .. } | GoneWhy::ServerRemoved => false,
         },
         Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
     }

@@ -288,7 +288,10 @@ impl PendingCall {
                 let reply = call_reply::without_bare_failure(reply);
                 then(admitted, |next| next.replied(&reply, home, now, &core.policy))
             }
-            Some(Err(error)) => then(admitted, |next| next.reply_lost(&error.to_string(), now)),
+            Some(Err(error)) => {
+                let why = error.to_string();
+                then(admitted, |next| call_reply::lost(next, &self.in_flight.live, &why, now))
+            }
         };
         let releases_handle = match reply {
             Some(Ok(CallReply::Task { .. })) => true,

@@ -138,11 +138,12 @@ pub(crate) async fn take_in(
             Some(error)
         }
         CallEnd::Failed(CallError::ReplyLost(error)) => {
-            store(core, id, |handle, now| handle.reply_lost(&error.to_string(), now)).await;
+            let why = error.to_string();
+            store(core, id, |handle, now| lost(handle, &in_flight.live, &why, now)).await;
             Some(error)
         }
         CallEnd::GivenUp(why) => {
-            store(core, id, |handle, now| handle.reply_lost(why, now)).await;
+            store(core, id, |handle, now| lost(handle, &in_flight.live, why, now)).await;
             None
         }
     };
@@ -150,6 +151,25 @@ pub(crate) async fn take_in(
         connection.request_failed(&error);
     }
     finish(core, connection, in_flight, id);
+}
+
+/// The reply of a call over this connection cannot arrive any more: its process was ended by a person, or nobody knows
+/// what became of the call.
+pub(crate) fn lost(handle: &TaskHandle, live: &LiveConnection, why: &str, now: Timestamp) -> Transition {
+    match live.ended_by() {
+        Some(end) => gone_with_process(handle, end, now),
+        None => handle.reply_lost(why, now),
+    }
+}
+
+/// It is gone. A call that was to be cancelled when a person ended its process is cancelled for its agent, which waits
+/// for that word.
+pub(crate) fn gone_with_process(handle: &TaskHandle, end: &GoneWhy, now: Timestamp) -> Transition {
+    let by_person = matches!(end, GoneWhy::EndedByPerson { .. });
+    if !by_person || handle.cancel_request().is_none() {
+        return handle.gone(end, now);
+    }
+    then(handle.reply_lost("the process that ran it ended", now), |next| next.gone(end, now))
 }
 
 /// The call is over, and what became of it is on record.

@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::ids::{AgentId, ConnectionId, HandleId, ServerId};
+use domain::ids::{AgentId, ConnectionId, HandleId, PersonId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, UpstreamError};
-use domain::server::{Era, Server, ServerHealth};
+use domain::server::{Era, Server, ServerAct, ServerHealth};
 use domain::task::observation::Progress;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -22,7 +22,6 @@ use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::lease::LeaseCount;
 use crate::connections::live_connection::LiveConnection;
 use crate::connections::observed::ObservedServer;
-use crate::connections::observed::server_log::ServerAct;
 use crate::runtime::commit_signal::CommitSignal;
 
 /// What the actor is asked to do about one task.
@@ -47,8 +46,8 @@ pub(crate) struct ActorRequests {
     pub(crate) connect_now: bool,
     /// A request that was no poll did not reach the server: why, and what a person can do.
     pub(crate) unreached: Option<(String, String)>,
-    /// A person ended or restarted the server.
-    pub(crate) act: Option<ServerAct>,
+    /// A person ended or restarted the server: who, and which.
+    pub(crate) act: Option<(PersonId, ServerAct)>,
 }
 
 /// Calls over a connection.
@@ -320,13 +319,13 @@ impl ServerConnection {
     }
 
     /// Asks the actor to end or restart the server for a person.
-    pub(crate) fn request_act(&self, act: ServerAct) {
+    pub(crate) fn request_act(&self, act: ServerAct, by: &PersonId) {
         match act {
             // Whoever looks at once must not see how it was before.
             ServerAct::Restart | ServerAct::Change => self.set_health(ServerHealth::Connecting),
             ServerAct::End => {}
         }
-        self.requests.lock().act = Some(act);
+        self.requests.lock().act = Some((by.clone(), act));
         self.wake.notify_one();
     }
 

@@ -3,11 +3,12 @@
 //! It is never changed; the server actor replaces it as a whole (`servers/connect.rs`).
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use domain::ids::{ConnectionId, HandleId, SessionKey};
 use domain::ports::Upstream;
 use domain::server::{Negotiated, Server, ServerAddress};
+use domain::task::status::GoneWhy;
 use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
@@ -23,6 +24,8 @@ pub(crate) struct LiveConnection {
     pub(crate) home: Home,
     /// The process behind it, with its group, and since when this core has it.
     pub(crate) process: Option<(u32, Timestamp)>,
+    /// How a person ended the process behind it, from the moment in which it is being ended.
+    ended_by: OnceLock<GoneWhy>,
     /// Tasks of another home that were seen, by their creation time, to be the same task here.
     proven: Mutex<HashSet<HandleId>>,
 }
@@ -37,7 +40,15 @@ impl LiveConnection {
             (None, ServerAddress::Http { .. }) => None,
         };
         let home = Home { generation: server.generation, session };
-        Self { id, upstream, negotiated, home, process: None, proven: Mutex::new(HashSet::new()) }
+        Self {
+            id,
+            upstream,
+            negotiated,
+            home,
+            process: None,
+            ended_by: OnceLock::new(),
+            proven: Mutex::new(HashSet::new()),
+        }
     }
 
     /// The same connection, behind which this process runs.
@@ -53,6 +64,7 @@ impl LiveConnection {
             negotiated: self.negotiated.clone(),
             home: Home { generation, session: self.home.session.clone() },
             process: self.process,
+            ended_by: self.ended_by.clone(),
             proven: Mutex::new(self.proven.lock().clone()),
         }
     }
@@ -66,6 +78,17 @@ impl LiveConnection {
             Some(_) => handle.home.session == self.home.session,
         };
         is_here || self.proven.lock().contains(&handle.id)
+    }
+
+    /// A person ends the process behind it; what is lost of its calls from now on was ended by that.
+    pub(crate) fn set_ended_by(&self, end: GoneWhy) {
+        // The first of two acts is the one that ended it.
+        let _ = self.ended_by.set(end);
+    }
+
+    /// How a person ended the process behind it, if one did.
+    pub(crate) fn ended_by(&self) -> Option<&GoneWhy> {
+        self.ended_by.get()
     }
 
     /// The task behind this handle was seen here.

@@ -6,6 +6,7 @@ pub(crate) mod request_times;
 pub(crate) mod server_log;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::ids::AgentId;
 use domain::policy::Policy;
@@ -19,11 +20,36 @@ use crate::runtime::time::Time;
 pub(crate) struct ObservedServer {
     pub(crate) log: ServerLog,
     pub(crate) times: RequestTimes,
+    pub(crate) tools: ToolChanges,
+}
+
+/// What of a server's tools differs from what a person last saw.
+#[derive(Default)]
+pub(crate) struct ToolChanges {
+    /// One comparison at a time.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    changed: AtomicU64,
+}
+
+impl ToolChanges {
+    /// How many tools differ, as compared last in this run.
+    pub(crate) fn count(&self) -> u64 {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    /// So many differ now; whether that is news.
+    pub(crate) fn set_count(&self, changed: u64) -> bool {
+        self.changed.swap(changed, Ordering::Relaxed) != changed
+    }
 }
 
 impl ObservedServer {
     pub(crate) fn new(policy: &Policy) -> Self {
-        Self { log: ServerLog::new(&policy.observed), times: RequestTimes::new(&policy.observed) }
+        Self {
+            log: ServerLog::new(&policy.observed),
+            times: RequestTimes::new(&policy.observed),
+            tools: ToolChanges::default(),
+        }
     }
 
     /// Takes what is learnt of the process behind the connection of this agent, or behind the shared one.

@@ -53,6 +53,9 @@ pub(crate) struct ServerActor {
     pub(super) watch_at: Option<Instant>,
     /// When an agent's own connection is checked for idleness.
     pub(super) idle_at: Option<Instant>,
+    /// When its tools are listed again because it says that they changed, and when that was done last.
+    pub(super) tools_at: Option<Instant>,
+    pub(super) tools_listed: Option<Instant>,
     pub(super) early_events: EarlyEvents,
     pub(super) progress_throttle: ProgressThrottle,
     /// Live questions without space, until others close.
@@ -86,6 +89,8 @@ impl ServerActor {
             list_at: None,
             watch_at: None,
             idle_at: None,
+            tools_at: None,
+            tools_listed: None,
             early_events: EarlyEvents::default(),
             progress_throttle: ProgressThrottle::default(),
             waiting_questions: WaitingQuestions::default(),
@@ -131,6 +136,7 @@ impl ServerActor {
             self.list_at = Some(now + self.core.policy.list_every);
             self.list();
         }
+        self.list_tools_when_due(now);
         self.poll_due(now);
         self.close_when_idle(now);
     }
@@ -143,6 +149,7 @@ impl ServerActor {
             self.list_at,
             self.watch_at,
             self.idle_at,
+            self.tools_at,
             self.early_events.next(),
             self.progress_throttle.next(),
         ]
@@ -162,8 +169,8 @@ impl ServerActor {
         if requests.connect_now {
             self.connect_now();
         }
-        if let Some(act) = requests.act {
-            self.act(act);
+        if let Some((by, act)) = requests.act {
+            self.act(by, act);
         }
         for (id, poll) in requests.polls {
             self.reconsider(id, poll);

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use domain::ids::{ConnectionId, SessionKey};
 use domain::ports::{Closure, Connected, ConnectionSpec, UpstreamError};
-use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
-use domain::task::status::Needs;
+use domain::server::{Era, Negotiated, Server, ServerAct, ServerAddress, ServerHealth};
+use domain::task::Home;
+use domain::task::status::{GoneWhy, Needs};
 use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
@@ -120,6 +121,9 @@ impl ServerActor {
             ConnectionStage::Connecting => self.tracker.stale |= !same,
             ConnectionStage::Up(_) if same => {}
             ConnectionStage::Up(_) => {
+                if let Some(consent) = &self.server.consent {
+                    self.ends_for_person(consent.by.clone(), ServerAct::Change);
+                }
                 self.drop_connection("its configuration changed", "It reconnects automatically.");
                 self.tracker.failures = 0;
                 self.connect();
@@ -247,7 +251,9 @@ impl ServerActor {
         let Some(live) = self.connection.live() else { return };
         let Closure { why, hint, process_ended } = closure;
         if process_ended {
-            self.tracker.ended = Some((live.home.clone(), why.clone()));
+            let end = live.ended_by().cloned().unwrap_or_else(|| GoneWhy::ProcessEnded(why.clone()));
+            self.lose_cancelled_calls(&live.home, &end);
+            self.tracker.home_ended(live.home.clone(), end);
         }
         let survives = !process_ended && may_ask_again(&live.negotiated);
         self.lose_channel(live.id, survives);
@@ -269,6 +275,20 @@ impl ServerActor {
         self.close(Arc::clone(&live.upstream));
         let process = matches!(self.server.address, ServerAddress::Stdio { .. });
         self.closed(Closure { why: why.into(), hint: hint.into(), process_ended: process });
+    }
+
+    /// Calls that were asked to cancel are lost with the process that a person ended: nobody waits for their replies any
+    /// more. Other calls are lost when their replies are.
+    fn lose_cancelled_calls(&mut self, home: &Home, why: &GoneWhy) {
+        if !matches!(why, GoneWhy::EndedByPerson { .. }) {
+            return;
+        }
+        for handle in self.core.ledger.of_connection(self.connection.key) {
+            let is_call = handle.view.task().is_none() && !handle.view.has_another_round();
+            if is_call && handle.home.session == home.session && handle.cancel_request().is_some() {
+                self.apply(handle.id, LaneUpdate::Gone(why.clone()));
+            }
+        }
     }
 
     /// A connection to a server that runs elsewhere has no process to tell of it.

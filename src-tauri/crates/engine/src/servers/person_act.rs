@@ -7,13 +7,12 @@
 use std::sync::Arc;
 
 use domain::ids::{AgentId, PersonId, ServerId};
-use domain::server::ServerHealth;
+use domain::server::{ServerAct, ServerAddress, ServerHealth};
 use domain::task::Home;
 use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::future::join_all;
 
-use crate::connections::observed::server_log::ServerAct;
 use crate::engine::Engine;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
@@ -35,10 +34,20 @@ pub struct ServerProcess {
 
 impl ServerActor {
     /// Does what a person asked for.
-    pub(crate) fn act(&mut self, act: ServerAct) {
+    pub(crate) fn act(&mut self, by: PersonId, act: ServerAct) {
+        self.ends_for_person(by, act);
         match act {
             ServerAct::End => self.end_process(),
             ServerAct::Restart | ServerAct::Change => self.restart(),
+        }
+    }
+
+    /// What runs in the process of this connection ends because a person wants the process ended. Nothing of it is lost
+    /// on a server that runs elsewhere.
+    pub(crate) fn ends_for_person(&self, by: PersonId, act: ServerAct) {
+        match (&self.server.address, self.connection.live()) {
+            (ServerAddress::Stdio { .. }, Some(live)) => live.set_ended_by(GoneWhy::EndedByPerson { by, act }),
+            (ServerAddress::Stdio { .. }, None) | (ServerAddress::Http { .. }, _) => {}
         }
     }
 
@@ -48,8 +57,8 @@ impl ServerActor {
             self.drop_connection(ENDED, "It starts again with the next call.");
         }
         // A process that ended by itself just before is not started again, either.
-        let earlier = self.tracker.ended.as_ref().map(|(home, _)| home.clone());
-        if let Some(home) = live.map(|live| live.home.clone()).or(earlier) {
+        let home = live.map(|live| live.home.clone()).or_else(|| self.tracker.last_home().cloned());
+        if let Some(home) = home {
             self.lose_tasks_of(&home);
         }
         match self.tracker.state {
@@ -71,9 +80,10 @@ impl ServerActor {
 
     /// Tasks that lived in the process are gone with it: nobody else can show them before it is started again.
     fn lose_tasks_of(&mut self, home: &Home) {
+        let why = self.tracker.last_end(home);
         for handle in self.core.ledger.of_connection(self.connection.key) {
             if handle.home.session == home.session && handle.view.task().is_some() {
-                self.apply(handle.id, LaneUpdate::Gone(GoneWhy::ProcessEnded(ENDED.into())));
+                self.apply(handle.id, LaneUpdate::Gone(why.clone()));
             }
         }
     }
@@ -120,7 +130,7 @@ impl Engine {
         let connections = core.connections.of_server(id);
         let live: Vec<_> = connections.iter().map(|connection| (connection, connection.live())).collect();
         for connection in &connections {
-            connection.request_act(act);
+            connection.request_act(act, by);
         }
         let policy = &core.policy;
         let limit = policy.child_close_wait + policy.child_term_wait * 2 + policy.keeping.greeting_limit;

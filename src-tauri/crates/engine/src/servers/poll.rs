@@ -228,7 +228,7 @@ impl ServerActor {
     /// Why a task of an earlier session or child is gone.
     fn end_of_home(&self, handle: &TaskHandle) -> GoneWhy {
         match &self.server.address {
-            ServerAddress::Stdio { .. } => GoneWhy::ProcessEnded(self.tracker.last_end(&handle.home)),
+            ServerAddress::Stdio { .. } => self.tracker.last_end(&handle.home),
             ServerAddress::Http { .. } => GoneWhy::Unknown,
         }
     }

@@ -43,7 +43,7 @@ impl ServerActor {
                 Some(id) => self.poll_soon(id),
                 None => self.keep_early(task.clone(), UpstreamEvent::PollSoon(task)),
             },
-            UpstreamEvent::ToolsChanged => self.core.effects.commits.health_changed(self.server.id),
+            UpstreamEvent::ToolsChanged => self.tools_changed(),
             UpstreamEvent::Closed(closure) => self.closed(closure),
         }
     }

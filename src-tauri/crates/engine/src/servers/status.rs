@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::ids::ServerId;
 use domain::ports::ToolFacts;
 use domain::server::ServerHealth;
+use domain::server::tool_memory::ToolMemory;
 use tokio::sync::watch;
 
 use crate::connections::connection::RefusedQuestions;
@@ -16,7 +17,7 @@ use crate::connections::observed::server_log::LogPage;
 use crate::connections::wait::await_health;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::servers::open_connection;
+use crate::servers::{open_connection, tool_memory};
 
 impl Engine {
     /// Health of the moment.
@@ -38,13 +39,24 @@ impl Engine {
     /// # Errors
     /// When it cannot be reached.
     pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
+        Ok(self.compared_tools(id).await?.0)
+    }
+
+    /// The server's tools, and how they differ from what a person last saw; `None` where that cannot be read.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub async fn compared_tools(&self, id: ServerId) -> Result<(Vec<ToolFacts>, Option<ToolMemory>), EngineError> {
         let (connection, live) = open_connection::shared(&self.core, id).await?;
         let tools = live.upstream.tools().await;
         match &tools {
             Ok(tools) => connection.tools_listed(tools),
             Err(error) => connection.request_failed(error),
         }
-        Ok(tools?)
+        let tools = tools?;
+        let memory = tool_memory::remember(&self.core, &connection.observed, id, &tools).await;
+        let memory = memory.inspect_err(|error| tracing::warn!(%error, "earlier tools could not be read"));
+        Ok((tools, memory.ok()))
     }
 
     /// How many tools the server had when they were listed last in this run of the core; `None` when never.

@@ -23,6 +23,7 @@ use crate::runtime::time::Time;
 use crate::tasks::delivery_receipts::DeliveryReceipts;
 use crate::tasks::effects::Effects;
 use crate::tasks::handle_watch::Watchers;
+use crate::tasks::loss_causes::LossCauses;
 use crate::tasks::open_handles::OpenHandles;
 
 /// What an attempt to change a handle became.
@@ -47,6 +48,7 @@ pub(crate) struct TaskLedger {
     pub(crate) watchers: Arc<Watchers>,
     /// What reached its agent and is stored with the next change.
     pub(crate) receipts: DeliveryReceipts,
+    losses: LossCauses,
 }
 
 impl TaskLedger {
@@ -66,6 +68,7 @@ impl TaskLedger {
             open: Mutex::default(),
             watchers: Arc::default(),
             receipts: DeliveryReceipts::default(),
+            losses: LossCauses::default(),
         }
     }
 
@@ -154,7 +157,8 @@ impl TaskLedger {
     /// Records a new handle; durable when this returns.
     pub(crate) async fn admit(&self, born: Transition) -> Result<Arc<TaskHandle>, CommitError> {
         let mut incoming = IncomingResult::default();
-        let born = &self.budget.within_limits(born, &mut incoming, self.time.now()).await;
+        let born = self.budget.within_limits(born, &mut incoming, self.time.now()).await;
+        let born = &self.with_loss_cause(born, self.time.now());
         let recorded = self.registry.admit(born.unit(self.time.now(), &self.policy)).await?;
         let handle = Arc::new(TaskHandle { version: recorded.version, ..born.next.clone() });
         self.keep(&handle);
@@ -215,6 +219,7 @@ impl TaskLedger {
             let transition = self.budget.within_limits(transition, &mut incoming, now).await;
             let delivered = self.receipts.take(id);
             let transition = if delivered { then(transition, |next| next.delivered(now)) } else { transition };
+            let transition = self.with_loss_cause(transition, now);
             let unfinished = UnfinishedCommit::new(self, id);
             match self.registry.commit(transition.unit(now, &self.policy)).await {
                 Ok(recorded) => {
@@ -241,6 +246,10 @@ impl TaskLedger {
                 }
             }
         }
+    }
+
+    fn with_loss_cause(&self, transition: Transition, now: Timestamp) -> Transition {
+        transition.with_loss_cause(now, |lost| self.losses.first_of(lost, now, self.policy.asking.loss_gap))
     }
 
     /// Contact that moved since the last flush.

@@ -20,6 +20,7 @@ mod clock_steps;
 mod decisions;
 mod dedup;
 mod discovery;
+mod ended_by_person;
 mod failures;
 mod handle_release;
 mod kill_points;

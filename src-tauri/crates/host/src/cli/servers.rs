@@ -6,12 +6,13 @@
 mod add;
 pub(crate) mod consent;
 mod running;
+mod tools;
 
 use anstyle::AnsiColor;
-use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ServerTools};
+use api::calls::servers::{RemoveServer, ServerList, ServerRemoved};
 use api::calls::{Nothing, OneServer};
 use api::dto::server::{DialectDto, HealthKind};
-use api::dto::{AddressDto, HealthDto, ServerDto, ToolDto, moment};
+use api::dto::{AddressDto, HealthDto, ServerDto, moment};
 use api::format::time;
 use api::{ApiError, Code};
 use clap::Subcommand;
@@ -38,11 +39,8 @@ pub(crate) enum ServersCommand {
         /// The server's name.
         name: String,
     },
-    /// List a server's tools.
-    Tools {
-        /// The server's name.
-        name: String,
-    },
+    /// List a server's tools, or what changed in them since a person last looked.
+    Tools(tools::ToolsArgs),
     /// Show a server's log: its standard error, and when its process started and ended.
     Log {
         /// The server's name.
@@ -82,7 +80,7 @@ pub(crate) async fn run(command: ServersCommand, config: &Config, screen: &Scree
         ServersCommand::Add(input) => add::add(input, config, screen).await,
         ServersCommand::List => list(config, screen).await,
         ServersCommand::Show { name } => show(name, config, screen).await,
-        ServersCommand::Tools { name } => tools(name, config, screen).await,
+        ServersCommand::Tools(input) => tools::tools(input, config, screen).await,
         ServersCommand::Log { name, follow } => running::log(name, follow, config, screen).await,
         ServersCommand::Restart { name, yes } => running::act(Act::Restart, name, yes, config, screen).await,
         ServersCommand::End { name, yes } => running::act(Act::End, name, yes, config, screen).await,
@@ -215,40 +213,6 @@ fn protocol(server: &ServerDto) -> String {
         _ => String::new(),
     };
     format!("{era}{version}{tasks}{name}")
-}
-
-async fn tools(name: String, config: &Config, screen: &Screen) -> CommandResult {
-    let list: ServerTools = CoreClient::attach(config)?.request("servers.tools", &OneServer { name }).await?;
-    if screen.is_json() {
-        return screen.json(&list);
-    }
-    if list.tools.is_empty() {
-        screen.line("This server has no tools.");
-        return Ok(DONE);
-    }
-    let rows = list
-        .tools
-        .iter()
-        .map(|tool| {
-            let words = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-            vec![text(one_line(&tool.name)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
-        })
-        .collect();
-    let layout = TableLayout {
-        header: &["TOOL", "TASK", "EFFECT", "DESCRIPTION"],
-        cut: &["DESCRIPTION"],
-        spare: &["TASK", "EFFECT"],
-    };
-    table::print(screen, layout, rows);
-    Ok(DONE)
-}
-
-fn effect(tool: &ToolDto) -> &'static str {
-    match (tool.read_only, tool.destructive) {
-        (Some(true), _) => "read only",
-        (_, Some(true)) => "destructive",
-        _ => "-",
-    }
 }
 
 async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> CommandResult {

@@ -232,6 +232,7 @@ pub(crate) fn finished(handle: &TaskHandle, phase: Phase, around: SubjectContext
         Phase::DoneWithError => format!("{tool} finished with an error"),
         Phase::Failed => format!("{tool} failed"),
         Phase::Cancelled => format!("{tool} was cancelled"),
+        Phase::Lost if handle.is_settled_loss(phase) => format!("{tool} was lost when a person ended its server"),
         Phase::Running
         | Phase::Waiting
         | Phase::Answering

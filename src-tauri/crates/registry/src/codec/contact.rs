@@ -3,6 +3,7 @@
 //! Reasons that people gave are in here, so these are parts of sealed columns only.
 
 use domain::ids::PersonId;
+use domain::server::ServerAct;
 use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Contact, Delivery, GoneWhy, Intent, Miss, Needs, RpcError};
 use domain::time::Timestamp;
@@ -27,8 +28,22 @@ enum GoneWhyDef {
     Unknown,
     Expired,
     ProcessEnded(#[serde(with = "In::<KnownField, Plain<String>>")] String),
+    EndedByPerson {
+        #[serde(with = "As::<Text<PersonId>>")]
+        by: PersonId,
+        #[serde(with = "ServerActDef")]
+        act: ServerAct,
+    },
     Replaced,
     ServerRemoved,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ServerAct", rename_all = "camelCase")]
+enum ServerActDef {
+    Restart,
+    End,
+    Change,
 }
 
 #[derive(Serialize, Deserialize)]

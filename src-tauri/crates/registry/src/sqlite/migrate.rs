@@ -38,6 +38,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 11, sql: include_str!("../../migrations/sqlite/0011_prices.sql") },
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_answered.sql") },
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_agent_tokens.sql") },
+    Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_tools.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -19,6 +19,7 @@ use domain::ports::{
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -32,6 +33,7 @@ use super::tables::agents::{self, AgentRow};
 use super::tables::prices::PriceRow;
 use super::tables::rules::RuleRow;
 use super::tables::servers::ServerRow;
+use super::tables::servers::tool_memory::ToolRows;
 use super::tables::task_row::EncodedTask;
 use super::tables::token_series::UsageRows;
 use super::tables::user_data::UserDataRow;
@@ -135,6 +137,17 @@ impl Registry for SqliteRegistry {
 
     fn put_price(&self, unit: PriceUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(async move { self.write(Mutation::PutPrice(Box::new(PriceRow::of(unit)))).await?.into_done() })
+    }
+
+    fn put_tool_memory(&self, unit: ToolMemoryUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let rows = ToolRows::of(&unit, &self.base.sealer)?;
+            self.write(Mutation::PutTools(Box::new(rows))).await?.into_done()
+        })
+    }
+
+    fn tool_memory(&self, server: ServerId) -> PortFuture<'_, Result<Option<ToolMemory>, RegistryError>> {
+        Box::pin(self.read_tool_memory(server))
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {

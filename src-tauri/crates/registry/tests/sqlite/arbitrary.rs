@@ -11,7 +11,7 @@ use domain::ids::{
     WindowId,
 };
 use domain::rule::{LimitAction, TokenLimit};
-use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
+use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAct, ServerAddress};
 use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
 use domain::task::observation::Progress;
@@ -131,6 +131,7 @@ fn contact() -> BoxedStrategy<Contact> {
         Just(GoneWhy::Unknown),
         Just(GoneWhy::Expired),
         text().prop_map(GoneWhy::ProcessEnded),
+        Just(GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::Restart }),
         Just(GoneWhy::Replaced),
         Just(GoneWhy::ServerRemoved),
     ];
@@ -430,6 +431,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             over_limit,
             cancelled_for_agent,
             failed_for_agent: failed.map(Into::into),
+            loss_cause: None,
             parent,
             trace: trace.map(Into::into),
             job: job.map(JobKey::new),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use domain::ids::{HandleId, PersonId};
 use domain::ports::{GroupBy, Registry, TaskFlag, TaskListQuery, TaskOrder};
 use domain::rule::{LimitAction, TokenLimit};
+use domain::server::ServerAct;
 use domain::task::figures::{CountedState, Figure, Figures, TaskTally};
-use domain::task::status::Phase;
+use domain::task::status::{Contact, GoneWhy, Phase};
 use domain::task::{HoldReason, OverLimit, ResultHold, TaskHandle};
 use domain::time::Timestamp;
 
@@ -46,6 +47,10 @@ fn part(number: u64) -> (TaskHandle, Phase) {
         }
     }
     let phase = usize::try_from(draw(16)).ok().and_then(|at| Phase::ALL.get(at).copied());
+    if phase == Some(Phase::Lost) && draw(2) == 0 {
+        let why = GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::End };
+        task.contact = Contact::Gone { at, seen: at, why };
+    }
     (task, phase.unwrap_or(Phase::Running))
 }
 

@@ -2,8 +2,10 @@
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{PersonId, SessionKey};
+use domain::policy::ToolMemoryPolicy;
 use domain::ports::change::Entity;
 use domain::ports::{Commit, Registry, RegistryError, ServerUnit};
+use domain::server::tool_memory::ToolMemory;
 use domain::server::{Dialect, Era, EraVerdict, Negotiated};
 use domain::task::UsualDuration;
 use domain::task::status::Phase;
@@ -17,6 +19,7 @@ const FIXTURES: ContractFixtures = ContractFixtures::of(4);
 pub(crate) async fn check(registry: &dyn Registry) {
     check_configuration(registry).await;
     check_durations(registry).await;
+    check_tools(registry).await;
 }
 
 async fn check_configuration(registry: &dyn Registry) {
@@ -88,4 +91,27 @@ async fn check_durations(registry: &dyn Registry) {
     assert_eq!(usual(5).await, Ok(Some(ten)), "only the latest ten are kept");
     assert_eq!(registry.usual(FIXTURES.server(1), "other", 0).await, Ok(None), "another tool is not known");
     assert_eq!(registry.usual(FIXTURES.server(2), "index_folder", 0).await, Ok(None), "nor is another server");
+}
+
+async fn check_tools(registry: &dyn Registry) {
+    let (server, limits, at) = (http_server(4_003, "toolbox"), ToolMemoryPolicy::default(), Timestamp::from_millis);
+    registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("a server is added");
+    assert_eq!(registry.tool_memory(server.id).await, Ok(None), "its tools were never listed");
+    let newest = registry.newest_seq().await;
+    let long = "x".repeat(limits.definition_bytes + 1);
+    let first = ToolMemory::listed(None, [("a", "{}"), ("name with spaces", "1")], at(1), &limits);
+    let second = ToolMemory::listed(Some(&first), [("a", "{1}"), ("long", &long)], at(2), &limits);
+    let looked = second.seen_by(PersonId::new("ada"), at(3));
+    let last = ToolMemory::listed(Some(&looked), [("b", "{}")], at(4), &limits);
+    assert_eq!((last.seen.at, last.changes().count()), (at(3), 3), "listing is not looking");
+    let mut kept: Option<ToolMemory> = None;
+    for memory in [first, second, looked, last] {
+        let unit = memory.unit_since(kept.as_ref(), server.id).expect("it changed");
+        registry.put_tool_memory(unit).await.expect("it is stored");
+        assert_eq!(registry.tool_memory(server.id).await, Ok(Some(memory.clone())), "it reads as it was written");
+        kept = Some(memory);
+    }
+    assert_eq!(registry.newest_seq().await, newest, "it changes no server");
+    registry.remove_server(server.id, Vec::new()).await.expect("it is removed");
+    assert_eq!(registry.tool_memory(server.id).await, Ok(None), "and its tools are forgotten");
 }

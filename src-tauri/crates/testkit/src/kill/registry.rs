@@ -19,6 +19,7 @@ use domain::ports::{
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -143,6 +144,7 @@ impl Registry for KillPointRegistry {
         note_agents(notes: Vec<AgentNote>) -> ();
         note_budget(note: BudgetNote) -> ();
         put_price(unit: PriceUnit) -> ();
+        put_tool_memory(unit: ToolMemoryUnit) -> ();
         put_rule(unit: RuleUnit) -> Seq;
         record(audit: Vec<AuditEvent>) -> ();
         desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
@@ -167,6 +169,7 @@ impl Registry for KillPointRegistry {
         agent_tasks(agent: AgentId, after: Option<HandleId>, limit: u32) -> Vec<TaskHandle>;
         servers() -> Vec<Server>;
         server(id: ServerId) -> Option<Server>;
+        tool_memory(server: ServerId) -> Option<ToolMemory>;
         handle(id: HandleId) -> Option<TaskHandle>;
         handles_starting(text: &str, limit: u32) -> Vec<HandleId>;
         find_task(server: ServerId, generation: u32, session: Option<SessionKey>, task: UpstreamTaskId) -> Option<HandleId>;

@@ -18,6 +18,7 @@ use domain::ports::{
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -97,6 +98,14 @@ impl Registry for MemoryRegistry {
 
     fn prices(&self) -> PortFuture<'_, Result<Vec<Price>, RegistryError>> {
         ready(self.with(|state, _| state.budgets.prices()))
+    }
+
+    fn put_tool_memory(&self, unit: ToolMemoryUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| state.put_tools(unit)))
+    }
+
+    fn tool_memory(&self, server: ServerId) -> PortFuture<'_, Result<Option<ToolMemory>, RegistryError>> {
+        ready(self.with(|state, _| state.tools.get(&server).cloned()))
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {

@@ -13,6 +13,7 @@ use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, Regis
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Contact, Phase};
@@ -81,6 +82,7 @@ pub(crate) struct MemoryStore {
     pub(crate) removed_audit: Option<AuditLink>,
     pub(crate) verified: Option<u64>,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
+    pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,
@@ -92,6 +94,16 @@ fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
 }
 
 impl MemoryStore {
+    /// Stores what changed of what is remembered of a server's tools.
+    pub(crate) fn put_tools(&mut self, unit: ToolMemoryUnit) {
+        let ToolMemoryUnit { server, seen, left_out, put, forget } = unit;
+        let kept = self.tools.remove(&server).map(|memory| memory.tools).unwrap_or_default();
+        let mut memory = ToolMemory { seen, tools: kept, left_out };
+        memory.tools.retain(|name, _| !forget.contains(name));
+        memory.tools.extend(put.into_iter().map(|tool| (tool.name.clone(), tool)));
+        self.tools.insert(server, memory);
+    }
+
     pub(crate) fn change(&mut self, entity: Entity, at: Option<Timestamp>, removed: bool) -> Seq {
         self.seq += 1;
         self.changed_at = at.map_or(self.changed_at, Timestamp::as_millis);
@@ -219,6 +231,7 @@ impl MemoryStore {
 
     /// Removes a server.
     pub(crate) fn remove_server(&mut self, id: ServerId, audit: Vec<AuditEvent>) -> Seq {
+        self.tools.remove(&id);
         if let Some((_, removed)) = self.servers.get_mut(&id) {
             *removed = true;
         }
@@ -275,5 +288,6 @@ pub(super) fn due<'a>(
 
 /// Whether people are to look at it: by its phase, or because it asks whether it may go on.
 pub(super) fn needs_attention(row: &StoredTask) -> bool {
-    row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
+    let is_trouble = row.phase.needs_attention() && !row.stored().is_settled_loss(row.phase);
+    is_trouble || row.stored().is_held() || row.stored().asks_to_go_on()
 }

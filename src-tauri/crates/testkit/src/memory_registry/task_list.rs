@@ -13,8 +13,8 @@ use crate::memory_registry::store::{MemoryStore, StoredTask};
 
 /// What a task is alike with others in.
 pub(crate) fn alike(row: &StoredTask) -> AlikeTasks {
-    let (handle, CountedState { phase, is_undecided, .. }) = (row.stored(), counted(row));
-    AlikeTasks { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase, is_undecided, tasks: 1 }
+    let (handle, CountedState { phase, is_exception, .. }) = (row.stored(), counted(row));
+    AlikeTasks { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase, is_exception, tasks: 1 }
 }
 
 /// What its figures follow from: the real registry has it as of the last commit, too.

@@ -228,7 +228,11 @@ impl Upstream for ScriptedUpstream {
     }
 
     fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
-        Box::pin(async { Ok(self.server.state.lock().tools.clone()) })
+        Box::pin(async {
+            let mut state = self.server.state.lock();
+            state.tool_listings += 1;
+            Ok(state.tools.clone())
+        })
     }
 
     fn check_arguments(&self, _tool: Arc<str>, _arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>> {

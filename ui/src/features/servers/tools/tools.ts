@@ -1,5 +1,5 @@
 /* Tools of one server, found by what is typed. Pure. All their words are the server's. */
-import type { ToolDto } from "$lib/bindings";
+import type { ChangedTool, ToolDto } from "$lib/bindings";
 import { textMatcher } from "$lib/text-match";
 
 /** Tools drawn before the rest is asked for. */
@@ -8,6 +8,13 @@ export const TOOLS_STEP = 50;
 export function matchingTools(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
   const matches = textMatcher(typed);
   return tools.filter((tool) => matches(`${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`));
+}
+
+/** How many tools changed in which way. */
+export function changeCounts(tools: readonly ChangedTool[]): Readonly<Record<ChangedTool["change"], number>> {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  for (const { change } of tools) counts[change] += 1;
+  return counts;
 }
 
 /** Whether calls of it become tasks of the server's own. */

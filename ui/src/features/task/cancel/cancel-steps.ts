@@ -21,11 +21,12 @@ export interface CancelRecord {
   readonly stopped: number;
 }
 
-export type CancelOutcome = "none" | "cancelling" | "stopped" | "finishedAnyway" | "refused";
+export type CancelOutcome = "none" | "cancelling" | "stopped" | "serverEnded" | "finishedAnyway" | "refused";
 
 export function cancelOutcome(task: TaskDto): CancelOutcome {
   const { intent } = task;
   if (intent === null || intent.kind === "unwatched") return "none";
+  if (task.serverEnded !== undefined) return "serverEnded";
   switch (intent.state) {
     case "stopped":
       return "stopped";
@@ -65,6 +66,8 @@ export function cancelSteps(task: TaskDto, now: number, habit: CancelRecord | nu
   switch (kind) {
     case "stopped":
       return [...list, done("end", words.stopped(server), task.endedAt, null)];
+    case "serverEnded":
+      return [...list, done("end", words.withServer(server), task.endedAt, null)];
     case "finishedAnyway":
       return [
         ...list,

@@ -1,12 +1,19 @@
 /* What a made-up core answers about a server that runs: its log, its reply times, and who ends it. */
-import type { RequestTimesDto, ServerDto, ServerLogLine, SpanTimes } from "$lib/bindings";
+import type { DiffLine, RequestTimesDto, ServerDto, ServerLogLine, SpanTimes } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { iso } from "../random";
 
 type ServerCalls = Pick<
   Answers,
-  "servers.log" | "servers.times" | "servers.running" | "servers.restart" | "servers.end" | "servers.change"
+  | "servers.log"
+  | "servers.times"
+  | "servers.running"
+  | "servers.restart"
+  | "servers.end"
+  | "servers.change"
+  | "servers.toolDiff"
+  | "servers.toolsSeen"
 >;
 
 const SECOND_MS = 1_000;
@@ -22,6 +29,19 @@ const SAID = [
   "fetch: papers/2026/0417.pdf: read timeout after 10 s, retrying",
   "hash_tree: 88 %, 17,600 files",
   "http: pool timeout set to 30 s",
+];
+
+const line = (kind: DiffLine["kind"], text: string): DiffLine => ({ kind, text });
+const DIFF: DiffLine[] = [
+  line("same", "{"),
+  line("removed", '  "description": "Index the text files of one folder",'),
+  line("added", '  "description": "Index a folder and everything it links to",'),
+  line("skipped", "4"),
+  line("same", '      "max_files": {'),
+  line("removed", '        "maximum": 1000'),
+  line("added", '        "maximum": 100000'),
+  line("same", "      },"),
+  line("added", '      "follow_links": { "type": "boolean", "default": true }'),
 ];
 
 /** A log of so many lines, the last one nine seconds old. */
@@ -45,6 +65,15 @@ export function serverCalls(state: CoreState, server: (name: string) => ServerDt
   const lines = makeLog(LINES, state.now());
   const acted = (name: string) => ({ name, processes: [48_211], openTasks: server(name).figures.open });
   return {
+    "servers.toolDiff": ({ tool }) => ({
+      name: tool,
+      change: "changed",
+      lines: DIFF,
+      added: 3,
+      removed: 2,
+      isTooLong: false,
+    }),
+    "servers.toolsSeen": () => ({}),
     "servers.log": ({ name, after }) => {
       const isLocal = server(name).address.kind === "stdio";
       const all = isLocal ? lines : [{ ...(lines[0] as ServerLogLine), event: { kind: "connected" as const } }];

@@ -7,12 +7,11 @@ use domain::agent::TokenDigest;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::random_token;
+use super::{random_token, settings_of};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{AgentFacts, OneAgent, ReadySettings};
 use crate::error::ApiError;
-use crate::format::program_settings::{self, SettingsInput};
 
 /// The new token of an agent. Has no `Debug`: it carries the token.
 #[derive(Serialize, Deserialize, TS)]
@@ -43,15 +42,7 @@ impl Api {
         let token = random_token(live, self.policy.gateway.token_bytes);
         let agent = live.engine.replace_agent_token(agent.id, TokenDigest::of(&token), caller.person.clone()).await?;
         let saved_in = live.doors.save_again(&agent.name, &token);
-        let url = (live.agents_at)().url;
-        let settings = program_settings::settings(SettingsInput {
-            agent: &agent.name,
-            token: &token,
-            connect: &live.connect,
-            home: live.connect_home.as_deref(),
-            url: url.as_deref(),
-            saved: saved_in.as_deref(),
-        });
+        let (url, settings) = settings_of(live, &agent.name, &token, saved_in.as_deref());
         let agent = self.agent_facts(&agent, &self.registry.tallies().await?);
         let ended_sessions = u64::try_from(ended).unwrap_or(u64::MAX);
         Ok(NewAgentToken { agent, token, url, settings, saved_in, ended_sessions })

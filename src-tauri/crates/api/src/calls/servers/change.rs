@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use domain::audit::Verb;
 use domain::ports::ServerUnit;
-use domain::server::{Consent, ServerAddress};
-use engine::ServerAct;
+use domain::server::{Consent, ServerAct, ServerAddress};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

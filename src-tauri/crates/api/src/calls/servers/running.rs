@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use domain::audit::Verb;
 use domain::ids::AgentId;
 use domain::policy::plain_text;
-use domain::server::{Server, ServerAddress};
-use engine::ServerAct;
+use domain::server::{Server, ServerAct, ServerAddress};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

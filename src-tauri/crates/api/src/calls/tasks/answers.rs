@@ -14,7 +14,7 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::OneTask;
 use crate::error::ApiError;
-use crate::form::{Field, FieldKind, fields};
+use crate::form::{Field, fields, shown};
 
 /// One field of an answer. Has no `Debug`: it carries what a person wrote.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -88,32 +88,10 @@ fn answered_fields(schema: &Value, content: Option<&Value>, cap: usize) -> Vec<F
         (is_secret || value.is_some()).then(|| FieldAnswer {
             name: plain_text(&field.name, cap),
             title: plain_text(&field.title, cap),
-            value: value.filter(|_| !is_secret).map(|value| plain_text(&shown(field, value), cap)),
+            value: value.filter(|_| !is_secret).map(|value| plain_text(&shown(value, Some(&field.kind)), cap)),
         })
     };
     fields(schema).iter().filter_map(answered).collect()
-}
-
-/// A value with the titles of its choices.
-fn shown(field: &Field, value: &Value) -> String {
-    let title = |value: &Value| match &field.kind {
-        FieldKind::One(choices) | FieldKind::Many { of: choices, .. } => {
-            choices.iter().find(|choice| choice.value == *value).map(|choice| choice.title.clone())
-        }
-        FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::YesNo | FieldKind::Json => None,
-    };
-    if let Some(title) = title(value) {
-        return title;
-    }
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
-        Value::Array(values) if matches!(field.kind, FieldKind::Many { .. }) => {
-            let one = |one: &Value| title(one).or_else(|| one.as_str().map(str::to_owned));
-            values.iter().map(|value| one(value).unwrap_or_else(|| value.to_string())).collect::<Vec<_>>().join(", ")
-        }
-        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
-    }
 }
 
 #[cfg(test)]

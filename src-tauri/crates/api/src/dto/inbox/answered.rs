@@ -133,7 +133,7 @@ impl AnsweredField {
             let field = known.iter().find(|field| field.name == *name);
             let title = plain_text(field.map_or(name, |field| &field.title), left);
             let is_secret = secrets.contains(name);
-            let value = (!is_secret).then(|| plain_text(&shown(value, field.map(|field| &field.kind)), left));
+            let value = (!is_secret).then(|| plain_text(&form::shown(value, field.map(|field| &field.kind)), left));
             left = left.saturating_sub(title.len() + value.as_ref().map_or(0, String::len));
             fields.push(Self { title, value });
             if left == 0 {
@@ -141,30 +141,6 @@ impl AnsweredField {
             }
         }
         fields
-    }
-}
-
-/// A value as its form shows it: choices by their titles.
-fn shown(value: &Value, kind: Option<&form::FieldKind>) -> String {
-    let choices: &[form::FieldChoice] = match kind {
-        Some(form::FieldKind::One(of) | form::FieldKind::Many { of, .. }) => of,
-        Some(
-            form::FieldKind::Text { .. }
-            | form::FieldKind::Number { .. }
-            | form::FieldKind::YesNo
-            | form::FieldKind::Json,
-        )
-        | None => &[],
-    };
-    if let Some(choice) = choices.iter().find(|choice| choice.value == *value) {
-        return choice.title.clone();
-    }
-    match value {
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(|item| shown(item, kind)).collect::<Vec<_>>().join(", "),
-        Value::Null | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Calls and tasks that were lost together are one item of the inbox: one cause, one item.
 //!
-//! Tasks of one server and generation that were lost within `Policy::asking.loss_gap` of each other share the cause. The
-//! window's feed, the command line and the figures count what this makes of rows. It decides nothing about tasks.
+//! The cause is stored with each task (`engine/tasks/loss_causes.rs`) and names the item. Tasks that were lost before
+//! causes were stored share one where they were lost within `Policy::asking.loss_gap` of each other. The window's feed,
+//! the command line and the figures count what this makes of rows. It decides nothing about tasks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::inbox::row::{InboxKind, InboxRow};
+use crate::dto::iso;
 
 /// What may have been lost together: where it was, how it was lost, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,8 @@ pub(crate) struct Loss {
     server: ServerId,
     generation: u32,
     is_lost: bool,
+    /// When the first of them was lost, as stored.
+    cause: Option<Timestamp>,
     at: Timestamp,
 }
 
@@ -54,13 +58,19 @@ impl Loss {
             | InboxKind::Blocked => return None,
         };
         let is_wanted = matches!(task.intent, Intent::Cancel(_) | Intent::Revoked(_));
-        (!is_wanted).then_some(Self { server: task.server, generation: task.home.generation, is_lost, at })
+        (!is_wanted).then_some(Self {
+            server: task.server,
+            generation: task.home.generation,
+            is_lost,
+            cause: task.loss_cause,
+            at,
+        })
     }
 
     /// Whether the loss came right after this one, and for the same cause.
     fn follows(&self, before: &Self, gap: Duration) -> bool {
-        let place = |loss: &Self| (loss.server, loss.generation, loss.is_lost);
-        place(self) == place(before) && self.at.since(before.at) <= gap
+        let place = |loss: &Self| (loss.server, loss.generation, loss.is_lost, loss.cause);
+        place(self) == place(before) && (self.cause.is_some() || self.at.since(before.at) <= gap)
     }
 }
 
@@ -108,6 +118,7 @@ fn item(rows: &[&InboxRow], policy: &Policy) -> Option<InboxRow> {
     if others.is_empty() {
         return Some((*first).clone());
     }
+    let cause = first.loss.and_then(|loss| loss.cause).map(iso);
     let call = |row: &&InboxRow| {
         let task = row.task.clone()?;
         Some(LostCall { task, tool: row.tool.clone(), agent: row.agent.clone(), destructive: row.destructive })
@@ -116,7 +127,8 @@ fn item(rows: &[&InboxRow], policy: &Policy) -> Option<InboxRow> {
         others.iter().all(|row| name(row) == name(first)).then(|| name(first).clone()).flatten()
     };
     Some(InboxRow {
-        id: format!("{}/{}@{}", first.server, first.kind, first.opened_at),
+        id: format!("{}/{}@{}", first.server, first.kind, cause.unwrap_or_else(|| first.opened_at.clone())),
+        opened_at: first.opened_at.clone(),
         task: None,
         message: None,
         tool: all_of(|row| &row.tool),
@@ -146,7 +158,7 @@ pub(crate) mod testing {
             "deadline": null, "snoozedUntil": null, "changedAt": at.to_string(), "answeredBy": null,
             "destructive": false, "tokens": null, "limit": null, "exactness": null, "why": null,
         });
-        let loss = Loss { server: ServerId::from_random(server), generation, is_lost: false, at };
+        let loss = Loss { server: ServerId::from_random(server), generation, is_lost: false, cause: None, at };
         InboxRow { loss: Some(loss), ..serde_json::from_value(row).expect("a row reads") }
     }
 }
@@ -186,6 +198,24 @@ mod tests {
         );
         assert_eq!(lost_with(&rows, "b", &policy).len(), 3, "a member finds the whole cause");
         assert!(lost_with(&rows, "nobody", &policy).is_empty());
+    }
+
+    #[test]
+    fn a_cause_keeps_its_name_when_the_first_of_its_calls_is_settled_alone() {
+        let policy = Policy::default();
+        let of = |cause: i64, row: InboxRow| {
+            let loss = row.loss.map(|loss| Loss { cause: Some(Timestamp::from_millis(cause)), ..loss });
+            InboxRow { loss, ..row }
+        };
+        let rows = [of(1, lost("a", 1, 1, 0)), of(1, lost("b", 1, 1, 40)), of(1, lost("c", 1, 1, 90))];
+        let other = of(2, lost("d", 1, 1, 95));
+        let whole = items(rows.iter().chain([&other]), &policy);
+        let left = items(rows.iter().skip(1).chain([&other]), &policy);
+        let name =
+            |items: &[InboxRow], calls| items.iter().find(|row| row.call_count == calls).map(|row| row.id.clone());
+        assert!(name(&whole, 3).is_some());
+        assert_eq!(name(&whole, 3), name(&left, 2), "it is the same item with one call less");
+        assert_eq!(left.len(), 2, "what was lost for another cause is another item, however close in time");
     }
 
     #[test]

@@ -344,6 +344,7 @@ pub(crate) fn answered_by(task: &TaskHandle, row: &str) -> Option<String> {
 fn trouble(task: &TaskHandle, phase: Phase) -> Option<(InboxKind, Timestamp)> {
     match phase {
         Phase::Overdue => Some((InboxKind::Overdue, task.due.map_or(task.changed, |due| due.at))),
+        Phase::Lost if task.is_settled_loss(phase) => None,
         Phase::Lost => Some((
             InboxKind::Lost,
             match &task.contact {

@@ -3,7 +3,8 @@
 //! Only the text of a log line and the reason of a failed request are the server's. Nothing is counted here; the figures are
 //! the engine's (decision 0038).
 
-use engine::{FailedRequest, LogEntry, LogEvent, RequestFigures, RequestHistory, RequestKind, ServerAct, SpanFigures};
+use domain::server::ServerAct;
+use engine::{FailedRequest, LogEntry, LogEvent, RequestFigures, RequestHistory, RequestKind, SpanFigures};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -2,6 +2,7 @@
 //!
 //! Each is made from one of the three truths alone and decides nothing.
 
+use domain::server::ServerAct;
 use domain::task::observation::Progress;
 use domain::task::status::{
     CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus,
@@ -38,6 +39,15 @@ words! {
         Refused = "refused",
         /// The server was not asked: the task was over, or a cancel had been asked before.
         NotAsked = "notAsked",
+    }
+    /// How a person ended the server of a task.
+    EndedHow {
+        /// A person ended the process.
+        Ended = "ended",
+        /// A person restarted the server.
+        Restarted = "restarted",
+        /// A person changed how the server is reached.
+        Changed = "changed",
     }
     /// Why a task is overdue.
     OverdueWhy {
@@ -110,6 +120,17 @@ pub struct IntentDto {
     pub sent_at: Option<String>,
     /// When the server acknowledged it, where it did.
     pub acknowledged_at: Option<String>,
+}
+
+/// How the server of a lost task was ended, when and by whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerEndedDto {
+    #[ts(inline)]
+    pub how: EndedHow,
+    pub by: String,
+    /// When the task was lost by that.
+    pub at: String,
 }
 
 /// What a tool usually takes.
@@ -185,6 +206,20 @@ pub(crate) fn overdue_why(task: &TaskHandle, phase: Phase) -> Option<OverdueWhy>
     })
 }
 
+/// How its server was ended, when it is lost for that.
+pub(crate) fn server_ended(task: &TaskHandle, phase: Phase) -> Option<ServerEndedDto> {
+    let (Phase::Lost, Contact::Gone { at, why: GoneWhy::EndedByPerson { by, act }, .. }) = (phase, &task.contact)
+    else {
+        return None;
+    };
+    let how = match act {
+        ServerAct::End => EndedHow::Ended,
+        ServerAct::Restart => EndedHow::Restarted,
+        ServerAct::Change => EndedHow::Changed,
+    };
+    Some(ServerEndedDto { how, by: by.to_string(), at: iso(*at) })
+}
+
 pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
     let (kind, wish) = match &task.intent {
         Intent::None => return None,
@@ -249,6 +284,9 @@ fn gone_words(why: &GoneWhy) -> String {
         GoneWhy::Unknown => "the server no longer knows the task".into(),
         GoneWhy::Expired => "its time on the server ran out".into(),
         GoneWhy::ProcessEnded(end) => format!("the process that ran it ended: {end}"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::End } => format!("{by} ended the process that ran it"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Restart } => format!("{by} restarted its server"),
+        GoneWhy::EndedByPerson { by, act: ServerAct::Change } => format!("{by} changed its server"),
         GoneWhy::Replaced => "the server shows another task under the same id".into(),
         GoneWhy::ServerRemoved => "the server was removed".into(),
     }

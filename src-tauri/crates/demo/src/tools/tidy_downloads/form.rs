@@ -43,7 +43,9 @@ pub(super) struct TidyChoice {
 pub(super) fn message(folder: &Path, plan: &KnownFiles) -> String {
     let kinds: Vec<String> =
         plan.kinds().into_iter().map(|(kind, count)| format!("{} {}", grouped(count as u64), kind.folder())).collect();
-    format!("Tidy `{}`? Files that would go into sub-folders: {}.", folder.display(), kinds.join(", "))
+    let all = grouped(plan.items.len() as u64);
+    // The first sentence is the title of the question: the folder, which may be long, comes after it.
+    format!("Move {all} files into sub-folders? {}, in `{}`.", kinds.join(", "), folder.display())
 }
 
 /// The `requestedSchema` of the form.

@@ -134,8 +134,8 @@ pub struct AlikeTasks {
     pub agent: Option<AgentId>,
     pub tool: Option<Arc<str>>,
     pub phase: Phase,
-    /// Whether a person decides about them although their phase does not say so.
-    pub is_undecided: bool,
+    /// Whether their phase says otherwise whether a person has to act ([`CountedState::is_exception`]).
+    pub is_exception: bool,
     /// How many they are.
     pub tasks: u64,
 }
@@ -163,7 +163,7 @@ impl AlikeTasks {
     /// What their figures follow from, as far as they are alike in it: gone agents are not distinguished.
     #[must_use]
     pub const fn state(&self) -> CountedState {
-        CountedState { phase: self.phase, is_undecided: self.is_undecided, is_orphaned: false }
+        CountedState { phase: self.phase, is_exception: self.is_exception, is_orphaned: false }
     }
 }
 
@@ -284,7 +284,7 @@ mod tests {
 
     fn alike(phase: Phase, tasks: u64) -> AlikeTasks {
         let (server, agent) = (ServerId::from_random(1), Some(AgentId::from_random(2)));
-        AlikeTasks { server, agent, tool: Some("Index_Folder".into()), phase, is_undecided: false, tasks }
+        AlikeTasks { server, agent, tool: Some("Index_Folder".into()), phase, is_exception: false, tasks }
     }
 
     #[test]

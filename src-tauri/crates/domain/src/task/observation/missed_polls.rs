@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::audit::{Actor, Verb};
 use crate::policy::Policy;
 use crate::raw_message::{Direction, RawText};
+use crate::server::ServerAct;
 use crate::task::input_request::AskDoor;
 use crate::task::status::{Contact, GoneWhy, Miss, Needs, RpcError};
 use crate::task::{Attention, Effect, TaskHandle, Transition};
@@ -105,21 +106,32 @@ impl TaskHandle {
         if self.is_over() {
             return step;
         }
-        let part = Actor::System("contact");
+        let mut part = Actor::System("contact");
         let note = match why {
             GoneWhy::Unknown => "its server does not know it any more",
             GoneWhy::Expired => "its time on the server ran out",
             GoneWhy::ProcessEnded(_) => "the process that ran it ended",
+            GoneWhy::EndedByPerson { by, act } => {
+                part = Actor::Person(by.clone());
+                match act {
+                    ServerAct::End => "its server was ended",
+                    ServerAct::Restart => "its server was restarted",
+                    ServerAct::Change => "its server was changed",
+                }
+            }
             GoneWhy::Replaced => "its server shows another task under the same id",
             GoneWhy::ServerRemoved => "its server was removed",
         };
         step.next.contact = Contact::Gone { at: now, seen: self.contact.seen(), why: why.clone() };
+        let is_settled = step.next.is_settled_loss(step.next.phase(now));
         step.fact(now, part.clone(), Verb::Lost, note);
         // A server that says "unknown" may know the task again a moment later, and a key opens only once (rule 5): its
         // questions wait, out of the inbox, because the phase is over.
         let may_return = match why {
             GoneWhy::Unknown | GoneWhy::Expired => true,
-            GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => false,
+            GoneWhy::ProcessEnded(_) | GoneWhy::EndedByPerson { .. } | GoneWhy::Replaced | GoneWhy::ServerRemoved => {
+                false
+            }
         };
         step.close_requests(now, &part, "the task is beyond reach", |door| match door {
             AskDoor::Listed { .. } => !may_return,
@@ -127,7 +139,7 @@ impl TaskHandle {
         });
         step.effect(Effect::StopPolling);
         step.effect(Effect::Release);
-        step.effect(Effect::Tell(Attention::Problem));
+        step.effect(Effect::Tell(if is_settled { Attention::Finished } else { Attention::Problem }));
         step.settle(self, now)
     }
 }

@@ -65,7 +65,10 @@ impl TaskHandle {
         let gone_for_good = match &self.contact {
             Contact::Gone { why, .. } => match why {
                 GoneWhy::Unknown | GoneWhy::Expired => false,
-                GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => true,
+                GoneWhy::ProcessEnded(_)
+                | GoneWhy::EndedByPerson { .. }
+                | GoneWhy::Replaced
+                | GoneWhy::ServerRemoved => true,
             },
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
         };

@@ -3,6 +3,8 @@
 //! When a missed poll leads from one to the next is decided in `observation/missed_polls.rs`.
 
 use super::RpcError;
+use crate::ids::PersonId;
+use crate::server::ServerAct;
 use crate::time::Timestamp;
 
 /// Why the last poll brought nothing.
@@ -32,6 +34,8 @@ pub enum GoneWhy {
     Expired,
     /// The process that ran it ended, with what is known of the end.
     ProcessEnded(String),
+    /// A person ended the process that ran it, knowing that it ends with it.
+    EndedByPerson { by: PersonId, act: ServerAct },
     /// The server shows another task under the same id.
     Replaced,
     /// The server was removed from the configuration.

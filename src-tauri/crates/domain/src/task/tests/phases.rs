@@ -1,7 +1,9 @@
 //! The phase, the pause clock, and what time alone changes.
 
 use super::*;
-use crate::task::status::{Delivery, GoneWhy, Miss, Needs, Phase};
+use crate::server::ServerAct;
+use crate::task::figures::CountedState;
+use crate::task::status::{Delivery, GoneWhy, Miss, Needs, Phase, PhaseGroup};
 use crate::task::{Attention, Effect, MissCount};
 
 fn silent(handle: &TaskHandle, millis: i64) -> TaskHandle {
@@ -21,6 +23,8 @@ fn the_phase_is_the_first_that_holds() {
     let revoked = cancelling.revoke(&ann(), None, at(22)).expect("it runs").next;
     let lost = revoked.gone(&GoneWhy::Unknown, at(23)).next;
     let expired = revoked.gone(&GoneWhy::Expired, at(23)).next;
+    let ended_by = |act| GoneWhy::EndedByPerson { by: ann(), act };
+    let crashed = GoneWhy::ProcessEnded("signal 9".into());
     let cases = [
         (late.clone(), 14, Phase::Running),
         (late.clone(), 15, Phase::Overdue),
@@ -28,17 +32,43 @@ fn the_phase_is_the_first_that_holds() {
         (waiting.clone(), 50, Phase::Waiting),
         (silent(&waiting, 50), 50, Phase::Silent),
         (blocked, 50, Phase::Blocked),
-        (cancelling, 50, Phase::Cancelling),
+        (cancelling.clone(), 50, Phase::Cancelling),
         (refused, 50, Phase::Blocked),
-        (revoked, 50, Phase::Revoked),
+        (revoked.clone(), 50, Phase::Revoked),
         (late.unwatch(&ann(), None, at(20)).expect("it runs").next, 50, Phase::Unwatched),
         (lost.clone(), 50, Phase::Lost),
+        (waiting.gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::Lost),
+        (waiting.gone(&ended_by(ServerAct::Restart), at(23)).next, 50, Phase::Lost),
+        (awaiting().gone(&ended_by(ServerAct::End), at(23)).next, 50, Phase::Lost),
+        (waiting.gone(&crashed, at(23)).next, 50, Phase::Lost),
+        (cancelling.gone(&crashed, at(23)).next, 50, Phase::Lost),
+        (revoked.gone(&crashed, at(23)).next, 50, Phase::Lost),
         (expired, 50, Phase::Expired),
         (lost.observe(&sight(TaskStatus::Failed(None), 60), &policy()).next, 60, Phase::Failed),
     ];
     for (handle, millis, expected) in cases {
         assert_eq!(handle.phase(at(millis)), expected, "{:?} {:?}", handle.contact, handle.intent);
     }
+}
+
+#[test]
+fn a_task_that_is_lost_because_a_person_ended_its_server_needs_nobody_and_says_who_did() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let step = asked.gone(&GoneWhy::EndedByPerson { by: ann(), act: ServerAct::End }, at(30));
+    let phase = step.next.phase(at(30));
+    assert_eq!(phase, Phase::Lost);
+    assert!(step.next.is_settled_loss(phase));
+    let crashed = asked.gone(&GoneWhy::ProcessEnded("signal 9".into()), at(30)).next;
+    let needs_you = |task: &TaskHandle| CountedState::of(task, task.phase(at(30)), at(30)).needs_you();
+    assert!(needs_you(&crashed) && !needs_you(&step.next), "what nobody ended is for people to look at");
+    assert_eq!(CountedState::of(&step.next, phase, at(30)).group(), PhaseGroup::Finished, "nobody is needed");
+    assert!(matches!(state(&step.next, "a"), RequestState::Withdrawn { .. }), "it asks nothing any more");
+    let ended = step.audit.iter().find(|event| event.verb == Verb::Lost).expect("it is on record");
+    assert_eq!((&ended.actor, ended.note.as_str()), (&Actor::Person(ann()), "its server was ended"));
+    assert!(step.effects.contains(&Effect::Tell(Attention::Finished)), "an end, and no problem");
+    assert_eq!(step.next.view, asked.view, "the server's word stays what it was");
+    let late = step.next.observe(&sight(TaskStatus::Working, 40), &policy());
+    assert!(!late.changed, "and it does not come back");
 }
 
 #[test]

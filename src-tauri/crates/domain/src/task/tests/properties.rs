@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::random_histories::{Happening, any_happening, any_history, any_observation, perform, placed};
 use super::*;
+use crate::task::figures::CountedState;
 use crate::task::input_request::{AskDoor, RecordedAnswer};
-use crate::task::status::{Contact, Delivery, Phase, TaskView};
+use crate::task::status::{Contact, Delivery, GoneWhy, Phase, TaskView};
 
 /// How the server's account ended, in a form that may not change any more.
 fn end_of(handle: &TaskHandle) -> Option<&'static str> {
@@ -95,6 +96,12 @@ fn check_step(
     }
     let open = after.requests.values().any(|request| request.state.is_open());
     prop_assert_eq!(open, after.paused_since.is_some(), "A5: the clock stands while a person is asked");
+    if after.is_settled_loss(after.phase(now)) {
+        let by_person = matches!(&after.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
+        prop_assert!(by_person, "it is settled, and nobody ended its server");
+        let state = CountedState::of(after, after.phase(now), now);
+        prop_assert!(!state.needs_you() && !open, "and then nobody is needed");
+    }
     if after.view.is_terminal() {
         prop_assert!(!open, "an ended task asks nothing");
     }

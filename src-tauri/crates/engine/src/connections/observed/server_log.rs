@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use domain::ids::{AgentId, PersonId};
 use domain::policy::ObservedServerPolicy;
 use domain::ports::{ProcessExit, ProcessNews};
+use domain::server::ServerAct;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
@@ -52,17 +53,6 @@ pub enum LogEvent {
     Disconnected,
     /// A person asked for this.
     Asked(PersonId, ServerAct),
-}
-
-/// What a person may do to the connection of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServerAct {
-    /// Its process is ended, or its connection closed, and opened anew.
-    Restart,
-    /// Its process is ended, and started by the next call.
-    End,
-    /// It is reached in another way from now on.
-    Change,
 }
 
 /// Lines of a log, oldest first.

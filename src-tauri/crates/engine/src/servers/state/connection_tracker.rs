@@ -2,14 +2,20 @@
 //!
 //! It opens and closes nothing: that is `servers/connect.rs`.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 
 use domain::ids::SessionKey;
 use domain::ports::UpstreamEvent;
 use domain::task::Home;
+use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;
+
+/// Processes whose end is remembered until their tasks were looked for in the next one. Judgement: a server that is
+/// restarted more often than this before it can be asked has other troubles.
+const ENDS_KEPT: usize = 8;
 
 /// The stage of a connection.
 #[derive(Default)]
@@ -40,8 +46,8 @@ pub(crate) struct ConnectionTracker {
     pub(crate) tried: Option<Instant>,
     /// Since when it is not up; kept over failed attempts.
     pub(crate) down_since: Option<Timestamp>,
-    /// How the last home ended, with what is known of it.
-    pub(crate) ended: Option<(Home, String)>,
+    /// How the last homes ended, the newest last.
+    ended: VecDeque<(Home, GoneWhy)>,
     /// The session of the last connection of this run, to be resumed on an agent's own connection.
     pub(crate) session: Option<SessionKey>,
     /// The configuration changed while connecting: start over when that ends.
@@ -83,11 +89,24 @@ impl ConnectionTracker {
         }
     }
 
+    /// The process that was this home ended.
+    pub(crate) fn home_ended(&mut self, home: Home, why: GoneWhy) {
+        if self.ended.len() >= ENDS_KEPT {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((home, why));
+    }
+
+    /// The home whose process ended last.
+    pub(crate) fn last_home(&self) -> Option<&Home> {
+        self.ended.back().map(|(home, _)| home)
+    }
+
     /// How the process that was this home ended.
-    pub(crate) fn last_end(&self, home: &Home) -> String {
-        match &self.ended {
-            Some((ended, why)) if ended == home => why.clone(),
-            Some(_) | None => "the core was restarted, and its child processes ended with it".into(),
+    pub(crate) fn last_end(&self, home: &Home) -> GoneWhy {
+        match self.ended.iter().rev().find(|(ended, _)| ended == home) {
+            Some((_, why)) => why.clone(),
+            None => GoneWhy::ProcessEnded("the core was restarted, and its child processes ended with it".into()),
         }
     }
 }

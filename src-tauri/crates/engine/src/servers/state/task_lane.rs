@@ -15,6 +15,7 @@ use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::{Contact, GoneWhy, Miss, Needs, TaskStatus};
 use domain::task::{LiveOutcome, MissCount, TaskHandle, Transition};
 
+use crate::connections::call_reply::gone_with_process;
 use crate::connections::connection::ServerConnection;
 use crate::core::{EngineCore, then};
 use crate::error::LedgerError;
@@ -107,7 +108,7 @@ pub(crate) async fn run(
                 None => handle.observe_within(seen, room(handle), policy),
             },
             LaneUpdate::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
-            LaneUpdate::Gone(why) => handle.gone(why, now),
+            LaneUpdate::Gone(why) => gone_with_process(handle, why, now),
             LaneUpdate::Blocked(needs) => handle.blocked(needs, now),
             LaneUpdate::Asked(question, others) => {
                 let (transition, said) = handle.asked_within(question, room(handle), now, policy);

@@ -6,7 +6,7 @@
 use anstyle::{AnsiColor, Style};
 use api::dto::task::facts::{CancelStateDto, OverdueWhy, ResultState};
 use api::dto::task::{ServerViewKind, TaskOrigin};
-use api::dto::{DoorDto, HistoryEvent, IntentDto, OriginDto, ResultDto, TaskDto, moment};
+use api::dto::{DoorDto, EndedHow, HistoryEvent, IntentDto, OriginDto, ResultDto, ServerEndedDto, TaskDto, moment};
 pub(crate) use api::format::shell_word::shell_quote as shell_word;
 use api::format::time;
 use api::format::tokens::grouped;
@@ -166,7 +166,9 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
     if let Some(look) = task.next_look_at.as_deref().and_then(moment) {
         parts.push(format!("next poll {}", time::until(look, now)));
     }
-    if let Some(last) = &task.contact.last {
+    if let Some(ended) = &task.server_ended {
+        parts.push(server_ended(ended));
+    } else if let Some(last) = &task.contact.last {
         parts.push(one_line(last));
     }
     parts.join(" · ")
@@ -205,6 +207,9 @@ pub(crate) fn saying(task: &TaskDto) -> String {
         // The server's last message is about the work; what matters now is the result.
         return task.result.as_ref().map(result_line).unwrap_or_default();
     }
+    if let Some(ended) = &task.server_ended {
+        return server_ended(ended);
+    }
     if task.over {
         return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
     }
@@ -221,6 +226,17 @@ fn result_line(result: &ResultDto) -> String {
         (ResultState::NotFetched, _) => "the result is being fetched".into(),
         (ResultState::Unavailable, _) => "the server no longer has the result".into(),
         (ResultState::Stored, None) => String::new(),
+    }
+}
+
+/// How the server of a lost task was ended: `its server was ended by ada 3 min ago`.
+fn server_ended(ended: &ServerEndedDto) -> String {
+    let by = one_line(&ended.by);
+    let when = moment(&ended.at).map(|at| format!(" {}", time::ago(at, now()))).unwrap_or_default();
+    match ended.how {
+        EndedHow::Ended => format!("its server was ended by {by}{when}"),
+        EndedHow::Restarted => format!("its server was restarted by {by}{when}"),
+        EndedHow::Changed => format!("its server was changed by {by}{when}"),
     }
 }
 

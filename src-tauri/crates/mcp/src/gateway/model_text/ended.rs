@@ -3,6 +3,7 @@
 //! A server's work counts as stopped only where the server says so. Which of these ends are errors is decided in
 //! `results/outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
 
+use domain::server::ServerAct;
 use domain::task::decider::Decider;
 use domain::task::input_request::AskDoor;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskStatus};
@@ -127,6 +128,12 @@ const UNKNOWN_WORK: &str =
 pub(in crate::gateway) fn lost(why: &GoneWhy) -> String {
     let what = match why {
         GoneWhy::ProcessEnded(_) => "The server's process ended while it worked on this call, so its result is lost.",
+        GoneWhy::EndedByPerson { act: ServerAct::End, .. } => {
+            "A person ended this server's process while it worked on this call, so its result will not arrive."
+        }
+        GoneWhy::EndedByPerson { act: ServerAct::Restart | ServerAct::Change, .. } => {
+            "A person restarted this server while it worked on this call, so its result will not arrive."
+        }
         GoneWhy::Unknown | GoneWhy::Replaced => "The server does not know this task any more, so its result is lost.",
         GoneWhy::Expired => {
             "The server keeps a task for a limited time, and that time ran out before Taskwarden had its result."

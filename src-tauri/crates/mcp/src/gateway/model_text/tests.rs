@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, PersonId};
 use domain::ports::RecordingFault;
+use domain::server::ServerAct;
 use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy};
 use domain::task::{HoldReason, OwnFailure};
@@ -51,6 +52,14 @@ fn ends() -> Vec<(&'static str, String)> {
         ("withheld", ended::withheld(Some("it names a customer"))),
         ("withheld without a reason", ended::withheld(None)),
         ("lost: the process ended", lost(GoneWhy::ProcessEnded("signal 9".to_owned()))),
+        (
+            "lost: a person ended the server",
+            lost(GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::End }),
+        ),
+        (
+            "lost: a person restarted the server",
+            lost(GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::Restart }),
+        ),
         ("lost: unknown to its server", lost(GoneWhy::Unknown)),
         ("lost: expired", lost(GoneWhy::Expired)),
         ("lost: the server was removed", lost(GoneWhy::ServerRemoved)),

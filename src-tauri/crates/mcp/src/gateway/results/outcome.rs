@@ -94,7 +94,9 @@ pub(crate) fn why_gone(handle: &TaskHandle) -> Option<LostTask> {
         return Some(LostTask::Decided(ended::taken_away(wish)));
     }
     match &handle.contact {
-        Contact::Gone { why: why @ GoneWhy::ServerRemoved, .. } => Some(LostTask::Decided(ended::lost(why))),
+        Contact::Gone { why: why @ (GoneWhy::ServerRemoved | GoneWhy::EndedByPerson { .. }), .. } => {
+            Some(LostTask::Decided(ended::lost(why)))
+        }
         Contact::Gone { why, .. } => Some(LostTask::Failed(ended::lost(why))),
         Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => None,
     }

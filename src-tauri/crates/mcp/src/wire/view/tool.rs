@@ -3,6 +3,8 @@
 //! Text is plain and capped, the schema stays as it came. Header annotations and arguments are checked in
 //! `upstream/tool_cache/`.
 
+use std::sync::Arc;
+
 use domain::policy::Policy;
 use domain::ports::ToolFacts;
 use serde_json::value::RawValue;
@@ -28,6 +30,8 @@ pub(crate) struct ToolEntry {
     pub(crate) support: TaskSupport,
     pub(crate) destructive_hint: Option<bool>,
     pub(crate) read_only_hint: Option<bool>,
+    /// The entry as it came; what a model reads of the tool is more than the fields above.
+    raw: Box<RawValue>,
 }
 
 impl ToolEntry {
@@ -38,11 +42,19 @@ impl ToolEntry {
             title: self.title.clone(),
             description: self.description.clone(),
             input_schema: self.input_schema.clone(),
+            definition: canonical(&self.raw),
             task_support,
             destructive_hint: self.destructive_hint,
             read_only_hint: self.read_only_hint,
         }
     }
+}
+
+/// The entry in the form in which the order of members and spaces say nothing.
+fn canonical(raw: &RawValue) -> Arc<str> {
+    let value: Option<Value> = serde_json::from_str(raw.get()).ok();
+    let text = value.and_then(|value| serde_json_canonicalizer::to_string(&value).ok());
+    text.map_or_else(|| Arc::from(raw.get()), Arc::from)
 }
 
 /// Reads the entry at `path`.
@@ -68,5 +80,6 @@ pub(crate) fn tool(raw: &RawValue, path: String, policy: &Policy) -> Result<Tool
         },
         destructive_hint: hint("destructiveHint"),
         read_only_hint: hint("readOnlyHint"),
+        raw: raw.to_owned(),
     })
 }

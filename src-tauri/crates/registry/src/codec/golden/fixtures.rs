@@ -12,7 +12,7 @@ use domain::ids::{
 };
 use domain::ports::CallIntent;
 use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
-use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
+use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAct, ServerAddress};
 use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
 use domain::task::observation::Progress;
@@ -69,6 +69,7 @@ pub(crate) fn bare_task() -> TaskHandle {
         over_limit: None,
         cancelled_for_agent: None,
         failed_for_agent: None,
+        loss_cause: None,
         parent: None,
         trace: None,
         job: None,
@@ -122,6 +123,7 @@ pub(crate) fn full_task() -> TaskHandle {
         }),
         cancelled_for_agent: Some(at(27)),
         failed_for_agent: Some("it failed".into()),
+        loss_cause: Some(at(44)),
         parent: Some(Parent { id: HandleId::from_random(15), why: ParentWhy::Trace }),
         trace: Some("0af7".into()),
         job: Some(JobKey::new("job")),
@@ -202,6 +204,9 @@ pub(crate) fn contacts() -> Vec<Contact> {
         GoneWhy::ProcessEnded("signal 9".into()),
         GoneWhy::Replaced,
         GoneWhy::ServerRemoved,
+        GoneWhy::EndedByPerson { by: PersonId::new("ann"), act: ServerAct::Restart },
+        GoneWhy::EndedByPerson { by: PersonId::new("ann"), act: ServerAct::End },
+        GoneWhy::EndedByPerson { by: PersonId::new("ann"), act: ServerAct::Change },
     ];
     let needs = [Needs::SignIn("/login".into()), Needs::Upgrade("tasks".into())];
     let mut contacts: Vec<Contact> =

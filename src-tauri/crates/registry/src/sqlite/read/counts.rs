@@ -26,22 +26,24 @@ fn goes_on(phase: Phase) -> bool {
     }
 }
 
-/// The numbers of the tasks that are [undecided](CountedState::is_undecided). Each part is an index that holds only such
+/// The numbers of the tasks that are [exceptions](CountedState::is_exception). Each part is an index that holds only such
 /// tasks.
-static UNDECIDED_NUMBERS: LazyLock<String> = LazyLock::new(|| {
+static EXCEPTION_NUMBERS: LazyLock<String> = LazyLock::new(|| {
     let over = phases(|phase| phase.group() == PhaseGroup::Finished);
     let open = phases(goes_on);
     let asked = phases(|phase| goes_on(phase) && phase.asks_people());
+    let trouble = phases(|phase| phase.group() == PhaseGroup::NeedsYou);
     format!(
-        "SELECT number FROM handles INDEXED BY handles_held WHERE held = 1 AND phase IN ({over}) \
+        "SELECT number FROM handles INDEXED BY handles_settled WHERE settled = 1 AND phase IN ({trouble}) \
+         UNION ALL SELECT number FROM handles INDEXED BY handles_held WHERE held = 1 AND phase IN ({over}) \
          UNION ALL SELECT number FROM handles INDEXED BY handles_over_limit WHERE over_limit = 1 AND phase IN ({open}) \
          UNION ALL SELECT h.number FROM requests r INDEXED BY requests_open CROSS JOIN handles h ON h.number = r.handle \
          WHERE r.state = 'open' AND h.phase IN ({asked})"
     )
 });
 
-/// Whether a task is undecided, as 0 or 1; the list of those that are is made once for a statement.
-pub(crate) static UNDECIDED: LazyLock<String> = LazyLock::new(|| format!("(number IN ({}))", *UNDECIDED_NUMBERS));
+/// Whether a task is an exception, as 0 or 1; the list of those that are is made once for a statement.
+pub(crate) static EXCEPTIONS: LazyLock<String> = LazyLock::new(|| format!("(number IN ({}))", *EXCEPTION_NUMBERS));
 
 fn tally(base: &StoreContext, row: &SqliteRow) -> Result<TaskTally, RegistryError> {
     let failed = || base.failed("count tasks");
@@ -56,7 +58,7 @@ fn tally(base: &StoreContext, row: &SqliteRow) -> Result<TaskTally, RegistryErro
         agent: if agent.is_empty() { None } else { Some(agent.parse().map_err(|_| flaw("agent"))?) },
         state: CountedState {
             phase: Phase::from_word(phase).ok_or_else(|| flaw("phase"))?,
-            is_undecided: row.try_get::<i64, _>(3).map_err(failed())? == 1,
+            is_exception: row.try_get::<i64, _>(3).map_err(failed())? == 1,
             is_orphaned: row.try_get::<i64, _>(4).map_err(failed())? == 1,
         },
         tasks: unsigned(row.try_get(5).map_err(failed())?),
@@ -67,9 +69,9 @@ impl SqliteRegistry {
     /// All tasks by server, agent and state. Counts of phases come from `kinds`; only tasks with a flag are read.
     pub(crate) async fn read_tallies(&self) -> Result<Vec<TaskTally>, RegistryError> {
         let failed = || self.base.failed("count tasks");
-        let (undecided, numbers) = (UNDECIDED.as_str(), UNDECIDED_NUMBERS.as_str());
+        let (exception, numbers) = (EXCEPTIONS.as_str(), EXCEPTION_NUMBERS.as_str());
         let flagged = format!(
-            "SELECT server, coalesce(agent, ''), phase, {undecided}, coalesce(orphaned, 0), count(*) FROM handles \
+            "SELECT server, coalesce(agent, ''), phase, {exception}, coalesce(orphaned, 0), count(*) FROM handles \
              WHERE number IN ({numbers} UNION ALL SELECT number FROM handles INDEXED BY handles_orphaned \
              WHERE orphaned = 1) GROUP BY 1, 2, 3, 4, 5"
         );

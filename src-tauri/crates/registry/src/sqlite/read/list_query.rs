@@ -13,7 +13,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::read::counts::UNDECIDED;
+use crate::sqlite::read::counts::EXCEPTIONS;
 use crate::sqlite::{StoreContext, unsigned};
 
 /// Kinds read at most. People name servers, agents and tools; the limit only keeps a damaged file from filling the memory.
@@ -22,20 +22,20 @@ const KINDS_MAX: u32 = 100_000;
 const STRETCHES_MAX: usize = 200;
 /// Up to this many tasks are sorted by change; for more, the index by change is walked.
 const SORTED_MAX: u64 = 2_000;
-/// The key of undecided tasks where tasks are counted by phase; no phase is called so.
-pub(crate) const UNDECIDED_KEY: &str = "undecided";
+/// Before the phase of exceptions where tasks are counted by phase; no phase begins so.
+pub(crate) const EXCEPTION_MARK: char = '!';
 /// Sorts after every character of an id.
 const BEYOND: char = '~';
 /// Whether a task is of one of the kinds given as a JSON array of arrays.
 const OF_KINDS: &str = "(server, coalesce(agent, ''), coalesce(tool, ''), phase) IN (SELECT json_extract(value, '$[0]'), \
      json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]') FROM json_each(?))";
-/// The same where some tasks are undecided.
+/// The same where some tasks are exceptions.
 static OF_SPLIT_KINDS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "(server, coalesce(agent, ''), coalesce(tool, ''), phase, {}) IN (SELECT json_extract(value, '$[0]'), \
          json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'), \
          json_extract(value, '$[4]') FROM json_each(?))",
-        *UNDECIDED
+        *EXCEPTIONS
     )
 });
 /// Tasks whose ids begin with a text, given as the range of all that do.
@@ -54,7 +54,7 @@ pub(crate) struct ResolvedListQuery {
     pub(crate) all_tasks: u64,
     /// Whether it takes every kind there is.
     takes_all: bool,
-    /// Whether some tasks are undecided, so that a kind is more than server, agent, tool and phase.
+    /// Whether some tasks are exceptions, so that a kind is more than server, agent, tool and phase.
     is_split: bool,
     /// Whether too many tasks changed since `changed_after` to sort them.
     pub(crate) is_dense: bool,
@@ -103,7 +103,7 @@ fn names(kinds: &[AlikeTasks]) -> String {
     let name = |kind: &AlikeTasks| {
         let agent = kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
         let tool = kind.tool.as_deref().unwrap_or_default();
-        json!([kind.server.to_string(), agent, tool, kind.phase.word(), i64::from(kind.is_undecided)])
+        json!([kind.server.to_string(), agent, tool, kind.phase.word(), i64::from(kind.is_exception)])
     };
     Value::Array(kinds.iter().map(name).collect()).to_string()
 }
@@ -128,12 +128,13 @@ fn level(query: &TaskListQuery) -> IndexLevel {
 
 /// Which tasks of the same server, agent, tool and phase are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum DecidedPart {
+enum ExceptionPart {
     /// All of them.
     Both,
-    /// Those that a person decides about.
-    Undecided,
-    Decided,
+    /// The exceptions among them.
+    Only,
+    /// All but the exceptions.
+    Without,
 }
 
 /// The index of the tasks with a flag, and its condition; `None` where the kinds say it.
@@ -166,12 +167,12 @@ impl ResolvedListQuery {
     }
 
     /// Which tasks of the same server, agent, tool and phase are taken, where not all are; the keys say which phase.
-    fn part(&self, is_same: impl Fn(&AlikeTasks) -> bool) -> DecidedPart {
-        let has = |undecided| self.kinds.iter().any(|kind| kind.is_undecided == undecided && is_same(kind));
+    fn part(&self, is_same: impl Fn(&AlikeTasks) -> bool) -> ExceptionPart {
+        let has = |exception| self.kinds.iter().any(|kind| kind.is_exception == exception && is_same(kind));
         match (self.is_split, has(false), has(true)) {
-            (false, ..) | (true, true, true) => DecidedPart::Both,
-            (true, false, true) => DecidedPart::Undecided,
-            (true, _, false) => DecidedPart::Decided,
+            (false, ..) | (true, true, true) => ExceptionPart::Both,
+            (true, false, true) => ExceptionPart::Only,
+            (true, _, false) => ExceptionPart::Without,
         }
     }
 
@@ -290,13 +291,13 @@ impl ResolvedListQuery {
             self.kinds.iter().map(|kind| (key(kind), kind.phase.group())).collect();
         let stretch = |(values, group): (Vec<String>, PhaseGroup)| {
             let text = match (self.part(|kind| key(kind) == values), group) {
-                (DecidedPart::Both, _) => format!("INDEXED BY {index} WHERE {conditions}"),
+                (ExceptionPart::Both, _) => format!("INDEXED BY {index} WHERE {conditions}"),
                 // Held results are few, and what is over is most of what there is.
-                (DecidedPart::Undecided, PhaseGroup::Finished) => {
+                (ExceptionPart::Only, PhaseGroup::Finished) => {
                     format!("INDEXED BY handles_held WHERE held = 1 AND {conditions}")
                 }
-                (DecidedPart::Undecided, _) => format!("INDEXED BY {index} WHERE {conditions} AND {}", *UNDECIDED),
-                (DecidedPart::Decided, _) => format!("INDEXED BY {index} WHERE {conditions} AND NOT {}", *UNDECIDED),
+                (ExceptionPart::Only, _) => format!("INDEXED BY {index} WHERE {conditions} AND {}", *EXCEPTIONS),
+                (ExceptionPart::Without, _) => format!("INDEXED BY {index} WHERE {conditions} AND NOT {}", *EXCEPTIONS),
             };
             (text, values)
         };
@@ -351,7 +352,7 @@ impl ResolvedListQuery {
     pub(crate) fn counts(&self) -> Vec<StatementBatch> {
         let key = match self.query.group_by {
             GroupBy::Need if self.is_split => {
-                format!("CASE WHEN {} THEN '{UNDECIDED_KEY}' ELSE phase END", *UNDECIDED)
+                format!("CASE WHEN {} THEN '{EXCEPTION_MARK}' || phase ELSE phase END", *EXCEPTIONS)
             }
             GroupBy::Need => "phase".into(),
             GroupBy::Server => "server".into(),
@@ -389,8 +390,8 @@ impl ResolvedListQuery {
 
 /// Whether both count the same kind, however many they count.
 fn is_same_kind(one: &AlikeTasks, other: &AlikeTasks) -> bool {
-    (one.server, one.agent, &one.tool, one.phase, one.is_undecided)
-        == (other.server, other.agent, &other.tool, other.phase, other.is_undecided)
+    (one.server, one.agent, &one.tool, one.phase, one.is_exception)
+        == (other.server, other.agent, &other.tool, other.phase, other.is_exception)
 }
 
 fn alike(base: &StoreContext, row: &SqliteRow) -> Result<AlikeTasks, RegistryError> {
@@ -407,21 +408,21 @@ fn alike(base: &StoreContext, row: &SqliteRow) -> Result<AlikeTasks, RegistryErr
         agent,
         tool: (!tool.is_empty()).then(|| tool.into()),
         phase: Phase::from_word(phase).ok_or_else(|| flaw("phase"))?,
-        is_undecided: false,
+        is_exception: false,
         tasks: unsigned(row.try_get(4).map_err(failed())?),
     })
 }
 
-/// Takes the undecided tasks out of the kinds they are counted in.
+/// Takes the exceptions out of the kinds they are counted in.
 async fn split(
     base: &StoreContext,
     connection: &mut SqliteConnection,
     kinds: &mut [(AlikeTasks, SqliteRow)],
 ) -> Result<Vec<(AlikeTasks, usize)>, RegistryError> {
     let failed = || base.failed("count tasks");
-    let undecided = UNDECIDED.as_str();
+    let exceptions = EXCEPTIONS.as_str();
     let found = sqlx::query(sqlx::AssertSqlSafe(format!(
-        "SELECT server, coalesce(agent, ''), coalesce(tool, ''), phase, count(*) FROM handles WHERE {undecided} \
+        "SELECT server, coalesce(agent, ''), coalesce(tool, ''), phase, count(*) FROM handles WHERE {exceptions} \
          GROUP BY 1, 2, 3, 4"
     )))
     .fetch_all(connection)
@@ -429,9 +430,9 @@ async fn split(
     .map_err(failed())?;
     let mut apart = Vec::new();
     for row in &found {
-        let kind = AlikeTasks { is_undecided: true, ..alike(base, row)? };
+        let kind = AlikeTasks { is_exception: true, ..alike(base, row)? };
         let is_same = |(rest, _): &(AlikeTasks, SqliteRow)| {
-            AlikeTasks { tasks: 0, ..rest.clone() } == AlikeTasks { tasks: 0, is_undecided: false, ..kind.clone() }
+            AlikeTasks { tasks: 0, ..rest.clone() } == AlikeTasks { tasks: 0, is_exception: false, ..kind.clone() }
         };
         let Some(at) = kinds.iter().position(is_same) else { continue };
         if let Some((rest, _)) = kinds.get_mut(at) {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use domain::ids::{HandleId, ServerId};
 use domain::ports::{CancelFacts, GroupBy, RegistryError, TaskGroups, TaskListQuery, TaskRows};
 use domain::task::TaskHandle;
+use domain::task::figures::CountedState;
 use domain::task::status::{Phase, PhaseGroup};
 use domain::time::Timestamp;
 use serde_json::Value;
@@ -16,7 +17,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::read::list_query::{ResolvedListQuery, UNDECIDED_KEY, resolve};
+use crate::sqlite::read::list_query::{EXCEPTION_MARK, ResolvedListQuery, resolve};
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
 
 /// Up to this many tasks that changed since a moment are sorted by creation. Judgement: 10 ms.
@@ -25,10 +26,15 @@ const CHANGED_MAX: i64 = 10_000;
 /// The group of tasks with this phase, server or agent.
 fn group(by: GroupBy, key: &str) -> Result<String, RegistryError> {
     match by {
-        GroupBy::Need if key == UNDECIDED_KEY => Ok(PhaseGroup::NeedsYou.word().to_owned()),
-        GroupBy::Need => Phase::from_word(key).map(|phase| phase.group().word().to_owned()).ok_or_else(|| {
-            RegistryError::Other { operation: "read `handles`", why: "column `phase` has an unknown word".into() }
-        }),
+        GroupBy::Need => {
+            let word = key.trim_start_matches(EXCEPTION_MARK);
+            let phase = Phase::from_word(word).ok_or_else(|| RegistryError::Other {
+                operation: "read `handles`",
+                why: "column `phase` has an unknown word".into(),
+            })?;
+            let state = CountedState { phase, is_exception: word != key, is_orphaned: false };
+            Ok(state.group().word().to_owned())
+        }
         GroupBy::Server | GroupBy::Agent | GroupBy::None => Ok(key.to_owned()),
     }
 }
@@ -182,7 +188,8 @@ impl SqliteRegistry {
         find.add(
             "SELECT number FROM ( \
              SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_attention \
-             WHERE phase IN ('overdue', 'lost', 'unconfirmed', 'blocked') ORDER BY changed DESC, id DESC LIMIT ?) \
+             WHERE phase IN ('overdue', 'lost', 'unconfirmed', 'blocked') AND settled IS NULL \
+             ORDER BY changed DESC, id DESC LIMIT ?) \
              UNION SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_held \
              WHERE held = 1 ORDER BY changed DESC, id DESC LIMIT ?) \
              UNION SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_over_limit \

@@ -3,6 +3,8 @@
 //! A removed server keeps its row, and its name is free for the next one. Secrets are not here, only the session last
 //! negotiated, sealed. The encoding is in `codec/server.rs`.
 
+pub(crate) mod tool_memory;
+
 use domain::audit::AuditEvent;
 use domain::ids::{ServerId, SessionKey};
 use domain::ports::{RegistryError, ServerUnit};
@@ -66,6 +68,7 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &ServerRow) {
 /// Marks a server as removed; its row stays for its tasks.
 pub(crate) fn remove(batch: &mut StatementBatch, id: ServerId) {
     batch.add("UPDATE servers SET removed = 1 WHERE id = ?").with(id.to_string());
+    tool_memory::remove(batch, id);
 }
 
 impl SqliteRegistry {

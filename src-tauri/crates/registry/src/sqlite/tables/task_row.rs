@@ -7,7 +7,7 @@ use domain::audit::{Actor, AuditEvent};
 use domain::ids::{HandleId, JobKey, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::{Commit, RegistryError};
 use domain::task::input_request::{InputRequest, RequestState};
-use domain::task::status::Intent;
+use domain::task::status::{Intent, Phase};
 use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use serde_json::json;
@@ -83,10 +83,12 @@ pub(crate) struct TaskIndexColumns {
     pub(crate) held: bool,
     /// A person is asked whether it may go on past its limit.
     pub(crate) over_limit: bool,
+    /// It is lost because a person ended its server.
+    pub(crate) settled: bool,
 }
 
 impl TaskIndexColumns {
-    fn of(handle: &TaskHandle, sealer: &Sealer) -> Self {
+    fn of(handle: &TaskHandle, phase: Phase, sealer: &Sealer) -> Self {
         Self {
             job_mark: handle.job.as_ref().map(|job| job_mark(sealer, job)),
             parent: handle.parent.map(|parent| parent.id.to_string()),
@@ -95,6 +97,7 @@ impl TaskIndexColumns {
             orphaned: handle.is_orphaned(),
             held: handle.is_held(),
             over_limit: handle.asks_to_go_on(),
+            settled: handle.is_settled_loss(phase),
         }
     }
 }
@@ -240,7 +243,7 @@ impl EncodedTask {
             raw: commit.raw.iter().map(|message| RawMessageRow::of(&key, message, sealer)).collect::<Result<_, _>>()?,
             stop: stop(&commit.handle),
             learned_ms: commit.learned_ms.map(whole),
-            index: TaskIndexColumns::of(&commit.handle, sealer),
+            index: TaskIndexColumns::of(&commit.handle, commit.phase, sealer),
             is_decision: is_decision(commit, limits.reserve_change_bytes),
             key,
         })

@@ -27,8 +27,8 @@ pub(crate) fn insert(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVe
         .add(
             "INSERT INTO handles (number, id, server, agent, created, job_mark, parent, log_number, tool, phase, is_open, \
              version, changed, tick_at, deliver_at, task_mark, body_sealed, stop, stop_ms, given, undelivered, orphaned, \
-             held, over_limit) \
-             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             held, over_limit, settled) \
+             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .with(row.number)
         .with(task.key.clone())
@@ -45,7 +45,7 @@ pub(crate) fn update(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVe
     batch.add(
         "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
          deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ?, given = ?, undelivered = ?, \
-         orphaned = ?, held = ?, over_limit = ? WHERE number = ?",
+         orphaned = ?, held = ?, over_limit = ?, settled = ? WHERE number = ?",
     );
     bind_changing(batch, task, row);
     batch.with(row.number);
@@ -69,7 +69,8 @@ fn bind_changing(batch: &mut StatementBatch, task: &EncodedTask, row: TaskVersio
         .with(flag(task.index.undelivered))
         .with(flag(task.index.orphaned))
         .with(flag(task.index.held))
-        .with(flag(task.index.over_limit));
+        .with(flag(task.index.over_limit))
+        .with(flag(task.index.settled));
 }
 
 /// A flag as its column keeps it: null when it is down, so that its index holds only what is up.

@@ -15,6 +15,7 @@ use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::servers::ServerRow;
+use crate::sqlite::tables::servers::tool_memory::ToolRows;
 use crate::sqlite::tables::task_row::{EncodedTask, is_of_person};
 use crate::sqlite::tables::token_series::UsageRows;
 use crate::sqlite::tables::user_data::UserDataRow;
@@ -33,6 +34,7 @@ pub(crate) enum Mutation {
     NoteAgents(String),
     PutRule(Box<RuleRow>),
     PutPrice(Box<PriceRow>),
+    PutTools(Box<ToolRows>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -113,6 +115,7 @@ impl Mutation {
             | Self::PutServer(_)
             | Self::NoteAgents(_)
             | Self::NoteUsage(_)
+            | Self::PutTools(_)
             | Self::MarkVerified(_) => false,
         }
     }

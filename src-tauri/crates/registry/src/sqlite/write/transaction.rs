@@ -63,6 +63,7 @@ impl BatchShape {
             Mutation::Remove(removal) => alike(11, removal.shape()),
             Mutation::MarkVerified(_) => alike(12, 0),
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
+            Mutation::PutTools(rows) => alike(14, rows.put.len()),
         }
     }
 }
@@ -106,6 +107,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::NoteAgents(_)
                 | Mutation::PutRule(_)
                 | Mutation::PutPrice(_)
+                | Mutation::PutTools(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -205,6 +207,14 @@ impl<'a> WriteTransaction<'a> {
             Mutation::PutPrice(row) => {
                 prices::put(&mut self.batch, row);
                 self.add_audit(connection, &row.audit).await?;
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::PutTools(rows) => {
+                rows.put_list(&mut self.batch);
+                for row in &rows.put {
+                    self.make_room(connection).await?;
+                    rows.put_tool(&mut self.batch, row);
+                }
                 Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {

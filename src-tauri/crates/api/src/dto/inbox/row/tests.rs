@@ -2,6 +2,7 @@
 
 use domain::ids::{AgentId, HostId, PersonId};
 use domain::rule::{LimitAction, TokenLimit};
+use domain::server::ServerAct;
 use domain::task::figures::CountedState;
 use domain::task::input_request::AskDoor;
 use domain::task::payload::ResultRef;
@@ -35,10 +36,12 @@ fn tasks() -> Vec<TaskHandle> {
         ServerView::Direct(Outcome::ToolError(ResultRef { bytes: 9 })),
         task.view.clone(),
     ];
+    let ended = GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::Restart };
     let contacts = [
         Contact::Fresh { seen: NOW },
         Contact::Gone { seen: NOW, at: NOW, why: GoneWhy::Unknown },
         Contact::Gone { seen: NOW, at: NOW, why: GoneWhy::Expired },
+        Contact::Gone { seen: NOW, at: NOW, why: ended },
     ];
     let person = PersonId::new("ada");
     let wish = CancelRequest::new(&person.clone().into(), NOW, None, domain::task::status::Delivery::Recorded);

@@ -1,0 +1,97 @@
+//! Tools that changed since a person last looked: told, shown line by line, marked as seen, and bounded.
+
+use std::time::Duration;
+
+use api::Code;
+use domain::ports::UpstreamEvent;
+use domain::server::tool_memory::ToolMemory;
+use serde_json::{Value, json};
+
+use crate::world::{World, descendant};
+
+async fn listed(world: &World) -> Value {
+    world.call("servers.tools", json!({"name": "ci"})).await["changes"].clone()
+}
+
+fn named(changes: &Value) -> Vec<(String, String)> {
+    let word = |tool: &Value, field: &str| tool[field].as_str().expect("a word").to_owned();
+    let tools = changes["tools"].as_array().expect("a list");
+    tools.iter().map(|tool| (word(tool, "name"), word(tool, "change"))).collect()
+}
+
+async fn remembered(world: &World) -> ToolMemory {
+    let server = world.registry.servers().await.expect("servers are read")[0].id;
+    world.registry.tool_memory(server).await.expect("it is read").expect("the tools were listed")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_tool_is_told_and_shown_until_a_person_marks_it_as_seen() {
+    let world = World::new().await;
+    world.server.list_tools([("index", "Index one folder"), ("drop", "Drop it"), ("same", "Stays")]);
+    let first = listed(&world).await;
+    assert_eq!((named(&first), &first["seenBy"]), (Vec::new(), &Value::Null), "what comes first is no change");
+    world.server.list_tools([("index", "Index a folder and its links"), ("new", "Is new"), ("same", "Stays")]);
+    let changes = listed(&world).await;
+    let expected = [("drop", "removed"), ("index", "changed"), ("new", "added")];
+    assert_eq!(named(&changes), expected.map(|(name, change)| (name.to_owned(), change.to_owned())));
+    let server = world.call("servers.show", json!({"name": "ci"})).await;
+    assert_eq!(server["changedTools"], 3, "the server's row says so: {server:#}");
+
+    let diff = world.call("servers.toolDiff", json!({"name": "ci", "tool": "index"})).await;
+    let lines = |kind: &str| {
+        let all = diff["lines"].as_array().expect("lines").iter();
+        all.filter(|line| line["kind"] == kind).map(|line| line["text"].to_string()).collect::<String>()
+    };
+    assert!(lines("removed").contains("one folder") && lines("added").contains("its links"), "{diff:#}");
+    assert_eq!((&diff["added"], &diff["removed"]), (&json!(1), &json!(1)), "{diff:#}");
+
+    let seen = json!({"name": "ci", "digest": changes["digest"]});
+    let refused = world.api.dispatch(&descendant(), "servers.toolsSeen", &seen.to_string()).await;
+    assert_eq!(refused.expect_err("not a person").code, Code::Refused);
+    world.call("servers.toolsSeen", seen).await;
+    let after = listed(&world).await;
+    assert_eq!((named(&after), &after["seenBy"]), (Vec::new(), &json!("ada")), "{after:#}");
+    let gone = world.try_call("servers.toolDiff", json!({"name": "ci", "tool": "drop"})).await;
+    assert_eq!(gone.expect_err("it is forgotten").code, Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_after_a_person_looked_is_not_marked_as_seen() {
+    let world = World::new().await;
+    world.server.list_tools([("index", "Index one folder")]);
+    listed(&world).await;
+    world.server.list_tools([("index", "Index two folders")]);
+    let shown = listed(&world).await;
+    world.server.list_tools([("index", "Index everything")]);
+    listed(&world).await;
+    let seen = world.try_call("servers.toolsSeen", json!({"name": "ci", "digest": shown["digest"]})).await;
+    assert_eq!(seen.expect_err("it changed again").code, Code::Refused);
+    assert_eq!(named(&listed(&world).await).len(), 1, "it stays marked as changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_thousand_tools_that_all_change_each_second_cost_a_bounded_number_of_listings_and_rows() {
+    let world = World::new().await;
+    let limits = world.policy.tool_memory.clone();
+    let list = |round: usize| {
+        let names: Vec<String> = (0..5_000).map(|n| format!("tool-{round}-{n}")).collect();
+        world.server.list_tools(names.iter().map(|name| (name.as_str(), "Changes each second")));
+    };
+    list(0);
+    listed(&world).await;
+    let before = remembered(&world).await;
+    for round in 1..=180 {
+        list(round);
+        world.server.say(UpstreamEvent::ToolsChanged);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let after = remembered(&world).await;
+    assert_ne!(before, after, "it is looked at all the same");
+    assert!(after.tools.len() <= 2 * limits.tools_per_server, "{} rows", after.tools.len());
+    assert_eq!(after.left_out, 5_000 - u64::try_from(limits.tools_per_server).expect("a count"));
+    let kept = after.tools.values().flat_map(|tool| [&tool.seen, &tool.listed]).flatten();
+    let bytes: usize = kept.filter_map(|version| version.text.as_ref()).map(|text| text.len()).sum();
+    assert!(bytes <= 2 * limits.bytes_per_server, "{bytes} bytes");
+    let listings = world.server.tool_listings();
+    assert!((2..=5).contains(&listings), "three minutes are three listings and the first: {listings}");
+}
