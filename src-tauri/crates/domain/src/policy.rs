@@ -22,7 +22,7 @@ use std::time::Duration;
 pub use api::ApiPolicy;
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT};
 pub use host::HostPolicy;
-pub use keeper::KeeperPolicy;
+pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
 pub use observed_server::{ObservedServerPolicy, ToolMemoryPolicy};

@@ -69,6 +69,7 @@ pub async fn serve(at: &Path, order: impl AsyncRead + Unpin, mut report: impl Wr
     let _ = rustix::process::setsid();
     conceal();
     orphans::adopt();
+    orphans::mark();
     let dir = RuntimeDir::at(at);
     let begun = begin(&dir, order, &mut report).await;
     let kept = match begun {

@@ -6,6 +6,11 @@ use std::time::Duration;
 
 use super::{MIB, MINUTE, SECOND};
 
+/// The limit of message queues (`ulimit -q`, in bytes) of everything that a keeper runs: one byte below what Linux gives
+/// the first process (`MQ_BYTES_MAX`, 819,200). Children inherit it and cannot raise it, so it marks what a server
+/// started, also when the keeper is gone (decision 0016). No queue becomes smaller by it.
+pub const SERVER_MARK_QUEUE_BYTES: u64 = 819_199;
+
 /// Limits and times of keepers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeeperPolicy {

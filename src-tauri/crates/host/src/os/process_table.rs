@@ -7,7 +7,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use api::dto::server::observed::ProcessName;
-use domain::policy::plain_text;
+use domain::policy::{SERVER_MARK_QUEUE_BYTES, plain_text};
+
+/// The first process of the system or of its pid namespace. It adopts every orphan that nobody else adopts.
+pub(crate) const INIT: u32 = 1;
 
 /// Processes of a group that are named; a fork bomb is not listed whole.
 const GROUP_NAMED_MAX: usize = 20;
@@ -105,6 +108,20 @@ impl ProcessTable {
     /// Whether it lives in a pid namespace below ours, such as a container's.
     pub(crate) fn is_in_nested_namespace(&self, pid: u32) -> bool {
         self.status(pid, "NSpid:").len() > 1
+    }
+
+    /// Whether it has the limit that keepers give to what they run. Where the first process has no more, which no Linux
+    /// does by itself, the limit says nothing.
+    pub(crate) fn has_server_mark(&self, pid: u32) -> bool {
+        let is_low = |pid| self.queue_bytes_max(pid).is_some_and(|bytes| bytes <= SERVER_MARK_QUEUE_BYTES);
+        is_low(pid) && !is_low(INIT)
+    }
+
+    /// The bytes of message queues that it may never exceed; `None` without such a limit, or when it is not told.
+    fn queue_bytes_max(&self, pid: u32) -> Option<u64> {
+        let limits = fs::read_to_string(self.file(pid, "limits")).ok()?;
+        let values = limits.lines().find_map(|line| line.strip_prefix("Max msgqueue size"))?;
+        values.split_whitespace().nth(1)?.parse().ok()
     }
 
     /// Its control group of the unified hierarchy, such as `/user.slice/…/app.slice/foo.service`.

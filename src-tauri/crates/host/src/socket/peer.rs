@@ -181,6 +181,11 @@ fn unproven(gap: AncestryGap) -> ApiError {
              terminal multiplexer; or use the window or a browser that is signed in. Commands of a multiplexer are \
              trusted where `taskwarden serve` was started in it.",
         ),
+        AncestryGap::ServerMark => (
+            "its limit of message queues (`ulimit -Hq`) is the one that Taskwarden gives to what servers start".into(),
+            "Run the command in a terminal that no server started. If you lowered this limit yourself, raise it to the \
+             system's 819200 bytes; or use the window or a browser that is signed in.",
+        ),
     };
     ApiError::new(Code::Refused, format!("it is not certain that a person runs this command: {missing}"), hint)
 }

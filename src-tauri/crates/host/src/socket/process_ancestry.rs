@@ -7,12 +7,10 @@ use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-use crate::os::process_table::{Process, ProcessId, ProcessTable};
+use crate::os::process_table::{INIT, Process, ProcessId, ProcessTable};
 
 /// Longer chains do not occur, and neither do loops; the limit guards against both.
 const GENERATIONS_MAX: usize = 64;
-/// The first process of the system or of its pid namespace. It adopts every orphan that nobody else adopts.
-const INIT: u32 = 1;
 
 /// What the ancestors of a process prove.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +36,8 @@ pub(crate) enum AncestryGap {
     Unreadable(u32),
     /// What started this process is gone, so that anything may have started it.
     Orphan(u32),
+    /// It has the limit that keepers give to what servers start.
+    ServerMark,
 }
 
 /// Which processes belong to agents, and which are known to be a person's.
@@ -97,7 +97,13 @@ impl Ancestry {
         if self.table.is_in_nested_namespace(peer.pid) {
             return PeerStanding::Unproven(AncestryGap::Container);
         }
-        let standing = self.walk(peer);
+        let standing = match self.walk(peer) {
+            // Its parents may all have been killed; what it inherited from a keeper stays.
+            PeerStanding::Person if self.table.has_server_mark(peer.pid) => {
+                PeerStanding::Unproven(AncestryGap::ServerMark)
+            }
+            standing => standing,
+        };
         // A process that was replaced or adopted while its parents were read was not the one that was judged.
         let is_same = self.table.process(peer.pid).is_some_and(|now| now.identity() == peer);
         if is_same || standing == PeerStanding::Descendant {
@@ -229,6 +235,9 @@ impl Ancestry {
     }
 
     fn is_core_below_agent(&self) -> bool {
+        if self.table.has_server_mark(self.core) {
+            return true;
+        }
         let mut next = self.table.process(self.core);
         for _ in 0..GENERATIONS_MAX {
             let Some(at) = next else { return false };

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::home::{Home, PATIENCE, PROGRAM};
@@ -65,6 +66,32 @@ fn an_orphan_of_a_server_stays_the_servers() {
         assert!(said.contains("code 5") && said.contains("started by a server or an agent"), "{name}: {said}");
     }
     assert_no_agent(&home);
+}
+
+/// Only what it inherited still shows whose it is: its core is dead, its keeper is dead, and it started the next core.
+#[test]
+fn what_outlives_its_keeper_and_its_core_is_no_person_to_a_core_of_its_own() {
+    let home = Home::new();
+    let core = home.serve();
+    let out = home.folder("out", &[]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/impostors/own_core.sh");
+    let script =
+        format!("setsid sh {script} $PPID {out} {PROGRAM} & echo $PPID > {out}/keeper; exec cat", out = out.display());
+    // It never answers, so that adding it lasts until its core is killed.
+    let adding = adding_server(&home, "fooled", &script).spawn().expect("it runs");
+    until("the server says which keeper is its own", || !told(&out, "keeper").is_empty());
+    core.signal(Signal::KILL);
+    let keeper = told(&out, "keeper");
+    end(&keeper);
+    let _ = adding.wait_with_output();
+    until("what it left behind tried", || out.join("decided").exists());
+    let (served, decided) = (told(&out, "serve"), told(&out, "decided"));
+    // It started the server again, with another keeper. They are nobody's children: nothing else ends them.
+    until("the server says its second keeper", || !told(&out, "keeper").is_empty() && told(&out, "keeper") != keeper);
+    end(&told(&out, "core"));
+    end(&told(&out, "keeper"));
+    assert!(decided.contains("code 5") && decided.contains("gives to what servers start"), "{decided}");
+    assert!(served.contains("There is no sign-in link here"), "its core signs nobody in: {served}");
 }
 
 #[test]
@@ -139,6 +166,12 @@ fn told(out: &Path, name: &str) -> String {
     std::fs::read_to_string(out.join(name)).unwrap_or_default()
 }
 
+/// Ends the process of this number without a warning.
+fn end(pid: &str) {
+    let pid = pid.trim().parse().ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, Signal::KILL).expect("it runs");
+}
+
 /// A command with the environment of a person's.
 fn command(home: &Home, program: &str) -> Command {
     let ours = home.command(&[]);
@@ -154,8 +187,14 @@ fn command(home: &Home, program: &str) -> Command {
 
 /// Adds a server that is a shell script; that it speaks no MCP is told and does not matter.
 fn add_server(home: &Home, name: &str, script: &str) {
+    let _ = adding_server(home, name, script).output().expect("it runs");
+}
+
+fn adding_server(home: &Home, name: &str, script: &str) -> Command {
     let env = format!("TASKWARDEN_HOME={}", home.data().display());
-    home.run(&["servers", "add", name, "--yes", "--env", &env, "--", "sh", "-c", script]);
+    let mut command = home.command(&["servers", "add", name, "--yes", "--env", &env, "--", "sh", "-c", script]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 fn assert_no_agent(home: &Home) {

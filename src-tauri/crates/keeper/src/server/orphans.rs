@@ -6,6 +6,7 @@
 
 use std::fs;
 
+use domain::policy::SERVER_MARK_QUEUE_BYTES;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tokio::time::{Instant, sleep};
 
@@ -21,6 +22,23 @@ pub(crate) fn adopt() {
 // Not run here: other systems have no sub-reaper, so their orphans are not found.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn adopt() {}
+
+/// Lowers a limit that all descendants inherit and cannot raise, so that they are recognisable as a server's when this
+/// process was killed and cannot adopt them. Root can raise it again; a person's machine runs servers as its user.
+#[cfg(target_os = "linux")]
+pub(crate) fn mark() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let lowered =
+        |limit: Option<u64>| Some(limit.map_or(SERVER_MARK_QUEUE_BYTES, |at| at.min(SERVER_MARK_QUEUE_BYTES)));
+    let now = getrlimit(Resource::Msgqueue);
+    // Lowering fails on no kernel; without the mark, an orphan is unproven as long as its parents show a gap.
+    let _ = setrlimit(Resource::Msgqueue, Rlimit { current: lowered(now.current), maximum: lowered(now.maximum) });
+}
+
+// Not run here: other systems prove nobody at the socket by `/proc`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn mark() {}
 
 /// Reaps orphans that ended. `child` is reaped by its own waiter.
 pub(crate) fn reap(child: Option<u32>) {

@@ -69,6 +69,16 @@ impl System {
         fs::write(members.join("cgroup.procs"), listed).expect("its members");
     }
 
+    /// What the kernel prints of the limit that marks what servers start.
+    fn limit_queues(&self, pid: u32, bytes: u64) {
+        let text = format!(
+            "Limit                     Soft Limit           Hard Limit           Units     \n\
+             Max pending signals       95998                95998                signals   \n\
+             Max msgqueue size         {bytes:<20} {bytes:<20} bytes     \n"
+        );
+        fs::write(self.root.path().join("proc").join(pid.to_string()).join("limits"), text).expect("its limits");
+    }
+
     /// A shell that leads its session.
     fn shell(&self, pid: u32, parent: u32, command: &'static [&'static str]) {
         self.add(Made { pid, parent, session: pid, program: "/bin/bash", command, ..Made::default() });
@@ -345,4 +355,38 @@ fn a_core_that_a_server_or_an_agent_starts_is_told_from_a_persons() {
     system.add(Made { pid: 81, parent: 80, command: &["/usr/bin/taskwarden", "connect"], ..Made::default() });
     system.add(Made { pid: CORE, parent: 81, session: 81, ..Made::default() });
     assert!(system.ancestry(false).is_core_below_agent(), "a bridge's");
+}
+
+/// An orphan whose core and keeper were killed together is a child of the first process, in a session of its choice.
+#[test]
+fn what_a_server_left_behind_is_no_person_when_its_keeper_and_core_were_killed() {
+    let system = System::new();
+    let why = "it was taken over by a login's shell, or so it looks";
+    system.child(1_001, 60);
+    assert_eq!(system.ancestry(false).standing(id(1_001)), PeerStanding::Person);
+
+    system.limit_queues(1, 819_200);
+    system.limit_queues(1_001, 819_200);
+    assert_eq!(system.ancestry(false).standing(id(1_001)), PeerStanding::Person);
+
+    system.limit_queues(1_001, 819_199);
+    assert_eq!(system.ancestry(false).standing(id(1_001)), PeerStanding::Unproven(AncestryGap::ServerMark), "{why}");
+    system.limit_queues(1_001, 1_000);
+    assert_eq!(
+        system.ancestry(false).standing(id(1_001)),
+        PeerStanding::Unproven(AncestryGap::ServerMark),
+        "lowered further, it still shows"
+    );
+
+    system.limit_queues(CORE, 819_199);
+    assert!(system.ancestry(false).is_core_below_agent(), "a core that it started");
+}
+
+#[test]
+fn a_system_whose_own_limit_is_as_low_as_the_mark_takes_nobody_for_a_servers() {
+    let system = System::new();
+    system.child(1_001, 60);
+    system.limit_queues(1, 1_000);
+    system.limit_queues(1_001, 1_000);
+    assert_eq!(system.ancestry(false).standing(id(1_001)), PeerStanding::Person);
 }
