@@ -117,6 +117,9 @@ pub struct Policy {
     /// An HTTP connection that was idle for longer is not used again. Below the 5 s after which Node and uvicorn close
     /// idle connections by default, so that a request does not meet a connection that is just being closed.
     pub pool_idle_limit: Duration,
+    /// One that was idle for longer is used after one more look at the sockets of its runtime: the server may have closed
+    /// it unseen. Judgement: calls in a row reuse theirs within microseconds, and the look costs one.
+    pub pool_look_after: Duration,
     /// Time between two pieces of a body before it counts as hanging. Judgement.
     pub body_idle_limit: Duration,
     /// Ordered shutdown of a child: after closing its input. protocol.md §7.6.
@@ -321,6 +324,7 @@ impl Default for Policy {
             connect_limit: 10 * SECOND,
             reply_limit: 30 * SECOND,
             pool_idle_limit: 4 * SECOND,
+            pool_look_after: Duration::from_millis(1),
             body_idle_limit: 60 * SECOND,
             child_close_wait: 3 * SECOND,
             child_term_wait: 3 * SECOND,

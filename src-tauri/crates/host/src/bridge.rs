@@ -10,8 +10,10 @@ pub(crate) mod detached_core;
 pub(crate) mod stdio_lines;
 mod unanswered;
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
-use std::time::Duration;
 
 use api::ApiError;
 use domain::policy::Policy;
@@ -36,19 +38,58 @@ enum EndedSide {
 struct Client<R, W> {
     input: StdioLines<R>,
     output: W,
+    /// Lines for the client that it has not taken yet; they go before all others.
+    ///
+    /// Nobody waits for the client to take them before its next request is read: a client may write its requests first and
+    /// read answers then, and both pipes hold little.
+    unwritten: Vec<u8>,
 }
 
-impl<R, W: AsyncWrite + Unpin> Client<R, W> {
-    /// Writes lines to the client; false if it no longer reads.
-    async fn write(&mut self, lines: Vec<Vec<u8>>) -> bool {
-        for mut line in lines {
-            line.push(b'\n');
-            if self.output.write_all(&line).await.is_err() {
-                return false;
-            }
-        }
-        self.output.flush().await.is_ok()
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
+    fn new(input: StdioLines<R>, output: W) -> Self {
+        Self { input, output, unwritten: Vec::new() }
     }
+
+    /// Adds lines to those that the client gets next.
+    fn queue(&mut self, lines: Vec<Vec<u8>>) {
+        for line in lines {
+            self.unwritten.extend_from_slice(&line);
+            self.unwritten.push(b'\n');
+        }
+    }
+
+    /// Writes all lines that wait, before the bridge ends. What the client sends meanwhile is read and dropped, so that it
+    /// comes to reading.
+    async fn write_last_lines(&mut self) {
+        let Self { input, output, unwritten } = self;
+        let reading = async {
+            while let Ok(Some(_)) = input.next().await {}
+            std::future::pending::<()>().await
+        };
+        tokio::select! {
+            biased;
+            // A client that reads no more needs no answers.
+            _ = write_all(output, unwritten) => {}
+            () = reading => {}
+        }
+    }
+}
+
+/// Writes as much as the client takes now, and all that comes with the last of it.
+async fn write_some(output: &mut (impl AsyncWrite + Unpin), unwritten: &mut Vec<u8>) -> io::Result<()> {
+    let written = output.write(unwritten).await?;
+    if written == 0 {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    unwritten.drain(..written);
+    if unwritten.is_empty() { output.flush().await } else { Ok(()) }
+}
+
+async fn write_all(output: &mut (impl AsyncWrite + Unpin), unwritten: &mut Vec<u8>) -> io::Result<()> {
+    while !unwritten.is_empty() {
+        write_some(output, unwritten).await?;
+    }
+    Ok(())
 }
 
 /// Carries lines both ways until the client leaves.
@@ -61,9 +102,9 @@ where
     W: AsyncWrite + Unpin,
 {
     let requests = Mutex::new(ForwardedRequests::new(&policy.hosting.doorway));
-    let mut client = Client { input: StdioLines::new(input, policy.message_cap_bytes), output };
+    let mut client = Client::new(StdioLines::new(input, policy.message_cap_bytes), output);
     loop {
-        let Some(stream) = connect(&finder, &requests, &mut client, policy.gateway.bridge_patience).await? else {
+        let Some(stream) = connect(&finder, &requests, &mut client, policy).await? else {
             return Ok(());
         };
         if carry(stream, &requests, &mut client, policy).await == EndedSide::Client {
@@ -79,27 +120,30 @@ async fn connect<R, W>(
     finder: &CoreFinder,
     requests: &Mutex<ForwardedRequests>,
     client: &mut Client<R, W>,
-    patience: Duration,
+    policy: &Policy,
 ) -> Result<Option<CoreStream>, ApiError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let mut found = std::pin::pin!(finder.find(requests));
-    let mut late = std::pin::pin!(tokio::time::sleep(patience));
+    let mut late = std::pin::pin!(tokio::time::sleep(policy.gateway.bridge_patience));
     let (mut is_late, mut is_over) = (false, false);
     loop {
+        // Answers for a client that takes none do not pile up.
+        let may_read = !is_over && client.unwritten.len() < policy.hosting.doorway.bridge_kept_bytes;
         // Each arm keeps its place when another one is first.
         let answers = tokio::select! {
             found = &mut found => match found {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(error) => {
                     let answers = requests.lock().give_up(&core_away::not_let_in(&error.message));
-                    client.write(answers).await;
+                    client.queue(answers);
+                    client.write_last_lines().await;
                     return Err(error);
                 }
             },
-            line = client.input.next(), if !is_over => match line {
+            line = client.input.next(), if may_read => match line {
                 Ok(Some(StdioLine::Whole(line))) => {
                     requests.lock().note_client_line(&line);
                     if is_late { requests.lock().give_up(&finder.why_not()) } else { Vec::new() }
@@ -115,8 +159,16 @@ where
                 is_late = true;
                 requests.lock().give_up(&finder.why_not())
             }
+            written = write_some(&mut client.output, &mut client.unwritten), if !client.unwritten.is_empty() => {
+                if written.is_err() {
+                    return Ok(None);
+                }
+                Vec::new()
+            }
         };
-        if !client.write(answers).await || is_over && !requests.lock().is_waiting() {
+        client.queue(answers);
+        if is_over && !requests.lock().is_waiting() {
+            client.write_last_lines().await;
             return Ok(None);
         }
     }
@@ -137,12 +189,22 @@ where
     let (from, mut to) = tokio::io::split(stream);
     // An answer of the core holds more than one message of a server.
     let mut from = StdioLines::new(from, policy.message_cap_bytes.saturating_mul(4)).without_half_lines();
-    if let Err(over) = replay(&mut from, &mut to, requests, client, policy.reply_limit).await {
-        return over;
+    match tokio::time::timeout(policy.reply_limit, greet(&mut from, &mut to, requests)).await {
+        Ok(Ok(before)) => client.queue(before),
+        Ok(Err(_)) | Err(_) => return EndedSide::Core,
     }
-    let Client { input, output } = client;
+    let open = requests.lock().open_again();
+    client.queue(open.lost);
+    let Client { input, output, unwritten } = client;
     let (mut upward, mut downward) = (LineBatch::default(), LineBatch::default());
+    // What is sent again is sent while answers are read: a core that answers the first of many requests may not read the
+    // next before its answer is taken.
     let up = async {
+        for line in open.again {
+            if send(&mut to, line).await.is_err() {
+                return EndedSide::Core;
+            }
+        }
         loop {
             match input.next().await {
                 Ok(Some(StdioLine::Whole(line))) => {
@@ -169,6 +231,9 @@ where
         }
     };
     let down = async {
+        if write_all(output, unwritten).await.is_err() {
+            return EndedSide::Client;
+        }
         while let Ok(Some(line)) = from.next().await {
             let passes = match line {
                 StdioLine::Whole(line) => Some(line).filter(|line| requests.lock().accept_core_line(line)),
@@ -202,45 +267,28 @@ where
     }
 }
 
-/// Sends a new core what an earlier one knew: the client's handshake, and its open requests.
-async fn replay<S, R, W>(
+/// Repeats the client's handshake to a new core. Returns the lines for the client that came before its answer.
+async fn greet<S: AsyncRead + Unpin>(
     from: &mut StdioLines<S>,
     to: &mut (impl AsyncWrite + Unpin),
     requests: &Mutex<ForwardedRequests>,
-    client: &mut Client<R, W>,
-    limit: Duration,
-) -> Result<(), EndedSide>
-where
-    S: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-{
-    let handshake = requests.lock().handshake();
-    if let Some(handshake) = handshake {
-        send(to, handshake.hello).await.map_err(|_| EndedSide::Core)?;
-        let answered = async {
-            while let Ok(Some(StdioLine::Whole(line))) = from.next().await {
-                if unanswered::answers(&line, &handshake.id) {
-                    return Ok(());
-                }
-                if requests.lock().accept_core_line(&line) && !client.write(vec![line]).await {
-                    return Err(EndedSide::Client);
-                }
-            }
-            Err(EndedSide::Core)
-        };
-        tokio::time::timeout(limit, answered).await.unwrap_or(Err(EndedSide::Core))?;
-        if let Some(initialized) = handshake.initialized {
-            send(to, initialized).await.map_err(|_| EndedSide::Core)?;
+) -> io::Result<Vec<Vec<u8>>> {
+    let Some(handshake) = requests.lock().handshake() else { return Ok(Vec::new()) };
+    send(to, handshake.hello).await?;
+    let mut before = Vec::new();
+    loop {
+        let Some(StdioLine::Whole(line)) = from.next().await? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+        if unanswered::answers(&line, &handshake.id) {
+            break;
+        }
+        if requests.lock().accept_core_line(&line) {
+            before.push(line);
         }
     }
-    let open = requests.lock().open_again();
-    if !client.write(open.lost).await {
-        return Err(EndedSide::Client);
+    if let Some(initialized) = handshake.initialized {
+        send(to, initialized).await?;
     }
-    for line in open.again {
-        send(to, line).await.map_err(|_| EndedSide::Core)?;
-    }
-    Ok(())
+    Ok(before)
 }
 
 /// Lines that were read together are written together up to about this size.
@@ -273,54 +321,4 @@ async fn send(to: &mut (impl AsyncWrite + Unpin), mut line: Vec<u8>) -> io::Resu
     line.push(b'\n');
     to.write_all(&line).await?;
     to.flush().await
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::{AsyncBufReadExt as _, BufReader, duplex, simplex};
-
-    use super::*;
-
-    const ANSWERS: usize = 200;
-
-    fn message(id: usize, rest: &str) -> String {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn answers_of_a_core_that_died_reach_a_client_that_reads_slowly() {
-        let policy = Policy::default();
-        let requests = Mutex::new(ForwardedRequests::new(&policy.hosting.doorway));
-        let (input, mut types) = simplex(1 << 20);
-        // The client's pipe holds a part of one answer.
-        let (reads, writes) = simplex(64);
-        let mut client = Client { input: StdioLines::new(input, policy.message_cap_bytes), output: writes };
-        let (near, core) = duplex(1 << 20);
-        let dies = async {
-            let mut core = BufReader::new(core);
-            for id in 0..ANSWERS {
-                types.write_all(format!("{}\n", message(id, r#""method":"ping""#)).as_bytes()).await.expect("asked");
-                core.read_line(&mut String::new()).await.expect("it comes to the core");
-            }
-            for id in 0..ANSWERS {
-                core.write_all(format!("{}\n", message(id, r#""result":{}"#)).as_bytes()).await.expect("answered");
-            }
-            drop(core);
-            // One more request, which this core can no longer take.
-            types.write_all(format!("{}\n", message(ANSWERS, r#""method":"ping""#)).as_bytes()).await.expect("asked");
-            types
-        };
-        let slowly = async {
-            let mut lines = BufReader::new(reads).lines();
-            for id in 0..ANSWERS {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await;
-                let line = line.expect("it comes").expect("readable");
-                assert_eq!(line, Some(message(id, r#""result":{}"#)), "none is missing");
-            }
-        };
-        let (over, (), _types) = tokio::join!(carry(near, &requests, &mut client, &policy), slowly, dies);
-        assert_eq!(over, EndedSide::Core, "the client is still there");
-        assert!(requests.lock().is_waiting(), "the last request is for the next core");
-    }
 }

@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_access::entry::{AgentEntry, EntryRefusal};
-use crate::agent_access::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
+use crate::agent_access::request_budget::{ConnectionOwner, Holder, PipeBudget, RequestBudget, too_many_connections};
 use crate::config::paths::Paths;
 use crate::http::connection::ConnectionLimits;
 use crate::http::feed_lines;
@@ -284,8 +284,9 @@ async fn agent(
 async fn serve_bridge(stream: Upgraded, agents: AgentEntry, principal: Principal, _owner: ConnectionOwner) {
     let (input, output) = tokio::io::split(TokioIo::new(stream));
     let _bridge = agents.engine.agent_bridge(principal.agent);
-    let input = CountedPipe::new(input, &agents.requests, principal.agent);
-    let served = mcp::server::serve_pipes(agents.service, agents.parts, Some(principal), input, output).await;
+    let budget = PipeBudget::new(&agents.requests, principal.agent);
+    let AgentEntry { service, parts, .. } = agents;
+    let served = mcp::server::serve_counted_pipes(service, parts, Some(principal), Some(budget), input, output).await;
     if let Err(error) = served {
         tracing::info!(%error, "the stream of an agent broke off");
     }

@@ -36,5 +36,6 @@ pub use response_stream::ResponseStream;
 pub use service::{Client, Request, ResumeRequest, Service};
 pub use session::{Session, SessionTransport};
 pub use signing::SigningKey;
-pub use stdio::{ServerParts, serve_pipes};
+pub use stdio::line_budget::{LineBudget, LineBytes};
+pub use stdio::{ServerParts, serve_counted_pipes, serve_pipes};
 pub use stream_writer::StreamGone;

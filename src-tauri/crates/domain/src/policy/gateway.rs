@@ -73,8 +73,10 @@ pub struct GatewayPolicy {
     pub wait_max: Duration,
     /// Undelivered attempts of one job that a repeated call considers. Judgement.
     pub repeats_max: u32,
-    /// How long after its end an undelivered reply is kept for a repeated call; later, the same call is a new one.
-    /// Judgement: clients try again within minutes, and people who ask again on another day mean it.
+    /// How long an undelivered reply that is ready is given to a repeated call; later, the same call is a new one. Ruling
+    /// 24 joins what is open; a call that ended is joined only by the repeat of a program that missed its reply. Such a
+    /// program has waited for `bridge_patience` at most when it learns that, and a minute is left for its model to repeat
+    /// the call. Decision 0045.
     pub repeat_within: Duration,
     /// Undelivered replies that are found again at a start, over all agents. Judgement: more than were in flight.
     pub undelivered_max: u32,
@@ -189,7 +191,7 @@ impl Default for GatewayPolicy {
             tasks_per_page: 100,
             wait_max: 20 * SECOND,
             repeats_max: 8,
-            repeat_within: 15 * MINUTE,
+            repeat_within: 3 * MINUTE,
             undelivered_max: 10_000,
             kin_max: 100,
             task_raw_cap_bytes: 16 * KIB,
@@ -237,6 +239,7 @@ impl GatewayPolicy {
         rule(self.call_limit_unknown > self.call_limit_margin, "gateway.call_limit_unknown", "must exceed the margin")?;
         let learns = self.learned_timeout_min > self.call_limit_margin;
         rule(learns, "gateway.learned_timeout_min", "must exceed call_limit_margin")?;
+        rule(self.repeat_within >= self.bridge_patience, "gateway.repeat_within", "must not be below bridge_patience")?;
         rule(self.token_bytes >= 16, "gateway.token_bytes", "must be 16 or more")?;
         rule(self.intents_queue > 0, "gateway.intents_queue", "must be above zero")?;
         rule(self.connections_max > 0 && self.lines_max > 0, "gateway.connections_max", "must be above zero")

@@ -71,9 +71,10 @@ impl CallDedup {
     }
 }
 
-/// Whether a repeated call may join this task at this moment, as the registry shows it.
+/// Whether a repeated call may join this task at this moment, as the registry shows it: while it is open, and while a
+/// reply that is ready is so young that its program may be repeating the call. An age that cannot be trusted after the
+/// clock was set counts as young: a tool that runs twice is worse.
 pub(crate) fn may_join(core: &EngineCore, handle: &TaskHandle, now: Timestamp) -> bool {
-    let within = |ended| now.since(ended) <= core.policy.gateway.repeat_within || !core.time.ages_are_sure();
-    let lasts = handle.ended_at().is_none_or(within);
-    handle.is_undelivered() && lasts
+    let is_young = |ready| now.since(ready) <= core.policy.gateway.repeat_within || !core.time.ages_are_sure();
+    handle.is_undelivered() && handle.reply_ready_at().is_none_or(is_young)
 }

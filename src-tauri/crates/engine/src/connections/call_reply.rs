@@ -174,9 +174,11 @@ pub(crate) fn gone_with_process(handle: &TaskHandle, end: &GoneWhy, now: Timesta
 
 /// The call is over, and what became of it is on record.
 pub(crate) fn finish(core: &EngineCore, connection: &ServerConnection, in_flight: &InFlightCall, id: HandleId) {
-    core.calls.contexts.round_finished(id, core.ledger.held(id).as_deref());
-    connection.remove_call(id);
-    in_flight.live.upstream.taken(id);
+    // A round that began meanwhile replaced this one, here and in what is kept for the next core.
+    if connection.remove_round(id, in_flight) {
+        core.calls.contexts.round_finished(id, core.ledger.held(id).as_deref());
+        in_flight.live.upstream.taken(id);
+    }
     connection.request_poll(id, PollRequest::default());
 }
 

@@ -359,6 +359,16 @@ impl ServerConnection {
         self.calls.lock().in_flight.remove(&id);
     }
 
+    /// As [`ServerConnection::remove_call`], unless a further round of the call is in flight by now; false then.
+    pub(crate) fn remove_round(&self, id: HandleId, round: &InFlightCall) -> bool {
+        let mut calls = self.calls.lock();
+        let is_newest = calls.in_flight.get(&id).is_none_or(|newest| std::ptr::eq(Arc::as_ptr(newest), round));
+        if is_newest {
+            calls.in_flight.remove(&id);
+        }
+        is_newest
+    }
+
     /// As [`ServerConnection::remove_call`], for a call of which nothing is recorded: its progress goes with it.
     pub(crate) fn forget_call(&self, id: HandleId) {
         let mut calls = self.calls.lock();
@@ -405,6 +415,13 @@ impl ServerConnection {
 
     pub(crate) fn in_flight(&self) -> Vec<HandleId> {
         self.calls.lock().in_flight.keys().copied().collect()
+    }
+
+    /// The calls in flight over this connection or its session; those of a process that ended are not among them.
+    pub(crate) fn in_flight_on(&self, live: &LiveConnection) -> Vec<HandleId> {
+        let calls = self.calls.lock();
+        let here = calls.in_flight.iter().filter(|(_, in_flight)| in_flight.live.is_same_session(live));
+        here.map(|(id, _)| *id).collect()
     }
 
     /// Keeps the latest progress of a task until it may be committed.

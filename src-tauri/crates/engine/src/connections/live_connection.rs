@@ -80,6 +80,11 @@ impl LiveConnection {
         is_here || self.proven.lock().contains(&handle.id)
     }
 
+    /// Whether this is the same connection, or another one of the same session.
+    pub(crate) fn is_same_session(&self, other: &Self) -> bool {
+        self.id == other.id || self.home.session.is_some() && self.home.session == other.home.session
+    }
+
     /// A person ends the process behind it; what is lost of its calls from now on was ended by that.
     pub(crate) fn set_ended_by(&self, end: GoneWhy) {
         // The first of two acts is the one that ended it.

@@ -153,7 +153,7 @@ async fn ask_another(
 /// The oldest of these that is open and may still be asked for.
 fn oldest(core: &EngineCore, ids: &BTreeSet<HandleId>, now: domain::time::Timestamp) -> Option<HandleId> {
     let held = ids.iter().filter_map(|id| core.ledger.held(*id));
-    held.filter(|handle| handle.ended_at().is_none() && handle.phase(now).asks_people())
+    held.filter(|handle| handle.may_ask_live() && handle.phase(now).asks_people())
         .min_by_key(|handle| (handle.created, handle.id))
         .map(|handle| handle.id)
 }

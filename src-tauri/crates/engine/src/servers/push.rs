@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::ports::{AnswerToSend, UpstreamEvent, UpstreamSubject};
-use domain::task::LiveOutcome;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, LiveQuestion, RequestState};
 use domain::task::observation::Progress;
 use domain::task::status::TaskStatus;
+use domain::task::{LiveOutcome, TaskHandle};
 use tokio::time::Instant;
 
 use crate::servers::actor::ServerActor;
@@ -85,20 +85,45 @@ impl ServerActor {
         }
     }
 
-    /// Who may be asking a question that does not say who asks: every call in flight, and every task that says it waits
-    /// for input. The oldest is first, and stores it.
-    fn candidates(&self) -> Vec<HandleId> {
-        let waiting = |handle: &domain::task::TaskHandle| {
-            handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired)
-        };
-        let in_flight = self.connection.in_flight();
+    /// Who asks a question that does not say who asks, the one that stores it first.
+    ///
+    /// A task that was asked the same on an earlier connection asks again, and nobody else. Otherwise it may be every call
+    /// in flight here, and every task here that says it waits for input. What ended, what lost its reply, and what belongs
+    /// to an earlier process is none of them.
+    fn candidates(&self, question: &LiveQuestion) -> Vec<HandleId> {
+        let Some(live) = self.connection.live() else { return Vec::new() };
         let handles = self.core.ledger.of_connection(self.connection.key);
+        let again = self.asked_again(&handles, question);
+        if !again.is_empty() {
+            return again;
+        }
+        let waiting = |handle: &TaskHandle| {
+            let wants_input = handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired);
+            wants_input && handle.may_ask_live() && live.holds(handle)
+        };
         let asking = handles.iter().filter(|handle| waiting(handle)).map(|handle| handle.id);
-        let all: BTreeSet<HandleId> = asking.chain(in_flight).collect();
-        let mut all: Vec<HandleId> = all.into_iter().collect();
-        let age = |id: &HandleId| self.core.ledger.held(*id).map(|handle| handle.created);
-        // A call without a row is younger than any that has one.
-        all.sort_by_key(|id| (age(id).is_none(), age(id), *id));
+        let all: BTreeSet<HandleId> = asking.chain(self.connection.in_flight_on(&live)).collect();
+        self.by_age(all)
+    }
+
+    /// The tasks that were asked the very same on an earlier connection; the one alone that it was by the same request.
+    fn asked_again(&self, handles: &[Arc<TaskHandle>], question: &LiveQuestion) -> Vec<HandleId> {
+        let again: Vec<_> = handles.iter().filter(|handle| handle.is_asked_again(question)).collect();
+        match again.iter().find(|handle| handle.was_asked_by(&question.token)) {
+            Some(same) => vec![same.id],
+            None => self.by_age(again.into_iter().map(|handle| handle.id).collect()),
+        }
+    }
+
+    /// The oldest first, as many as may share a question. What a person stopped watching comes last: it stores nothing.
+    fn by_age(&self, ids: BTreeSet<HandleId>) -> Vec<HandleId> {
+        let mut all: Vec<HandleId> = ids.into_iter().collect();
+        all.sort_by_cached_key(|id| {
+            let held = self.core.ledger.held(*id);
+            let is_over = held.as_ref().is_some_and(|handle| handle.ended_at().is_some());
+            // A call without a row is younger than any that has one.
+            (is_over, held.is_none(), held.map(|handle| handle.created), *id)
+        });
         all.truncate(self.core.policy.question_candidates_max);
         all
     }
@@ -106,7 +131,7 @@ impl ServerActor {
     fn question(&mut self, subject: UpstreamSubject, question: LiveQuestion) {
         let (id, others) = match &subject {
             UpstreamSubject::Unsaid => {
-                let mut all = self.candidates().into_iter();
+                let mut all = self.candidates(&question).into_iter();
                 (all.next(), all.collect())
             }
             UpstreamSubject::Call(_) | UpstreamSubject::Task(_) => (self.subject(&subject), BTreeSet::new()),

@@ -27,6 +27,7 @@ mod kill_points;
 mod many_questions;
 mod notices;
 mod polling;
+mod questions_after_restart;
 mod recording;
 mod resolving;
 mod restarting;

@@ -23,7 +23,7 @@ use hyper::body::{Frame, SizeHint};
 use mcp::server::BodyHold;
 use parking_lot::Mutex;
 
-pub(crate) use crate::agent_access::counted_pipe::CountedPipe;
+pub(crate) use crate::agent_access::counted_pipe::PipeBudget;
 use crate::json_reply::refused;
 
 /// Whose budget a request uses.
@@ -199,18 +199,12 @@ impl HeldBytes {
     }
 }
 
-impl HeldBytes {
-    pub(super) fn give_back_all(&self) {
-        let bytes = self.bytes.swap(0, Ordering::AcqRel);
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        let bytes = *self.bytes.get_mut();
         if bytes > 0 {
             self.budget.give_back(self.holder, bytes);
         }
-    }
-}
-
-impl Drop for HeldBytes {
-    fn drop(&mut self) {
-        self.give_back_all();
     }
 }
 

@@ -220,6 +220,10 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             screen.line(&format!("    {}{more}", ids.join(", ")));
         }
+        if let (InboxKind::Unconfirmed | InboxKind::Lost, Some(first)) = (row.kind, ids.first()) {
+            let together = if row.call_count > 1 { " --together" } else { "" };
+            screen.line(&format!("    When you know what happened: taskwarden tasks resolve {first}{together}"));
+        }
     }
 }
 

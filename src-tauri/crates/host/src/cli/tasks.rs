@@ -5,6 +5,7 @@
 pub(crate) mod call;
 pub(crate) mod cancel;
 mod list;
+mod resolve;
 mod result;
 mod result_hold;
 mod show;
@@ -54,6 +55,8 @@ pub(crate) enum TasksCommand {
     Cancel(cancel::CancelArgs),
     /// Revoke a task from its agent at once, and ask its server to cancel it.
     Revoke(cancel::RevokeArgs),
+    /// Mark a task resolved that is not confirmed, lost or expired. Its server is not told.
+    Resolve(resolve::ResolveArgs),
     /// Hold the result of a task, so that its agent does not get it.
     Hold {
         /// The task's handle, or a unique prefix of it.
@@ -78,6 +81,7 @@ pub(crate) async fn run(command: TasksCommand, config: &Config, screen: &Screen)
         TasksCommand::Answer(input) => answer::run(input, config, screen).await,
         TasksCommand::Cancel(input) => cancel::cancel(input, config, screen).await,
         TasksCommand::Revoke(input) => cancel::revoke(input, config, screen).await,
+        TasksCommand::Resolve(input) => resolve::run(input, config, screen).await,
         TasksCommand::Hold { id } => result_hold::hold(id, config, screen).await,
         TasksCommand::Release(input) => result_hold::release(input, config, screen).await,
         TasksCommand::GoOn { id } => result_hold::go_on(id, config, screen).await,

@@ -143,7 +143,7 @@ numbers! { NAMES set_plain Policy:
     reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
     backoff_last, reconnect_busy_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
     retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,
-    pool_idle_limit, body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max,
+    pool_idle_limit, pool_look_after, body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max,
     subscribe_settle, open_result_wait, promote_after, cancel_grace, rounds_max, round_wait, answer_settle,
     remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, usual_late_min, message_cap_bytes,
     message_depth_max, rpc_id_cap_bytes, event_id_cap_bytes, batch_messages_max, server_text_cap_chars,

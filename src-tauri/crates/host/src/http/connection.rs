@@ -2,11 +2,15 @@
 //!
 //! A few atomics and one waker, so that updating and watching cost nothing on the path of a call. Times are milliseconds
 //! since the connection was accepted. What is too long is the policy's; closing is `listener.rs`.
+//!
+//! The connection's own threads write, the sweep reads on another one. Where one value says since when another one holds,
+//! the time is written first and read last, and the other is released and acquired. A time that stands alone is `Relaxed`.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -55,12 +59,15 @@ impl ConnectionLimits {
     }
 }
 
+/// In place of the number of active requests: the connection is closed, and no request begins on it any more.
+const CLOSED: usize = usize::MAX;
+
 /// What one connection is doing.
 pub(crate) struct ConnectionState {
     accepted: Instant,
-    /// Requests whose reply is not completely written.
+    /// Requests whose reply is not completely written, or [`CLOSED`].
     active: AtomicUsize,
-    /// Since when no request is active.
+    /// Since when no request is active, and while one is being received, since when that is.
     quiet_from: AtomicU64,
     /// Whether bytes of the next request have arrived.
     is_receiving: AtomicBool,
@@ -90,6 +97,22 @@ impl EndSignal {
     }
 }
 
+/// How long a connection may stay as it is: zero when its time is over, `None` while nothing runs against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimeLeft {
+    /// Until its peer has not accepted what is written for too long.
+    pub(crate) stuck: Option<Duration>,
+    /// Until it has had no request for too long.
+    pub(crate) quiet: Option<Duration>,
+}
+
+impl TimeLeft {
+    /// The sooner of both.
+    pub(crate) fn soonest(self) -> Option<Duration> {
+        self.stuck.into_iter().chain(self.quiet).min()
+    }
+}
+
 impl ConnectionState {
     pub(crate) fn new() -> Self {
         Self {
@@ -103,23 +126,36 @@ impl ConnectionState {
         }
     }
 
-    /// Starts a request; it ends when the returned guard is dropped.
-    pub(crate) fn begin(state: &Arc<Self>) -> ActiveRequest {
-        state.active.fetch_add(1, Relaxed);
-        state.is_receiving.store(false, Relaxed);
-        ActiveRequest(Arc::clone(state))
+    /// Starts a request; it ends when the returned guard is dropped. `None` when the connection was closed for being
+    /// quiet: nothing of the request is begun.
+    pub(crate) fn begin(state: &Arc<Self>) -> Option<ActiveRequest> {
+        let with_one = |active: usize| (active != CLOSED).then(|| active + 1);
+        state.active.fetch_update(AcqRel, Acquire, with_one).ok()?;
+        // Whoever reads that nothing is received any more reads the request that it became.
+        state.is_receiving.store(false, Release);
+        Some(ActiveRequest(Arc::clone(state)))
+    }
+
+    /// Closes a connection on which no request is active; false when one has begun meanwhile. Of a request that comes and
+    /// a close, one sees the other: a call is never dropped because its connection was quiet before it.
+    pub(crate) fn close_quiet(&self) -> bool {
+        let was_quiet = self.active.compare_exchange(0, CLOSED, AcqRel, Acquire).is_ok();
+        if was_quiet {
+            self.end(EndSignal::Close);
+        }
+        was_quiet
     }
 
     /// Tells the connection to end. The stronger signal stays.
     pub(crate) fn end(&self, signal: EndSignal) {
-        self.signal.fetch_max(signal.number(), Ordering::AcqRel);
+        self.signal.fetch_max(signal.number(), AcqRel);
         self.task.wake();
     }
 
     /// The signal for this connection, if there is one; its task is woken by the next. Only one task may ask.
     pub(crate) fn poll_signal(&self, cx: &Context<'_>) -> Poll<EndSignal> {
         self.task.register(cx.waker());
-        match self.signal.load(Ordering::Acquire) {
+        match self.signal.load(Acquire) {
             0 => Poll::Pending,
             1 => Poll::Ready(EndSignal::Drain),
             _ => Poll::Ready(EndSignal::Close),
@@ -128,35 +164,42 @@ impl ConnectionState {
 
     /// Since when no request is active; `None` while one is.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
+        // Read first: who sees that the last request has ended sees when.
+        if self.active.load(Acquire) != 0 {
+            return None;
+        }
         let quiet = Duration::from_millis(self.quiet_from.load(Relaxed));
-        (self.active.load(Relaxed) == 0).then(|| self.accepted.checked_add(quiet).unwrap_or(self.accepted))
+        Some(self.accepted.checked_add(quiet).unwrap_or(self.accepted))
     }
 
-    /// How long until it has been slow for too long, or idle for too long while there are many connections: zero when it
-    /// has, `None` while nothing runs against it.
-    pub(crate) fn time_left(&self, limits: &ConnectionLimits, is_crowded: bool) -> Option<Duration> {
+    /// How long until it has been slow for too long, or idle for too long while there are many connections.
+    pub(crate) fn time_left(&self, limits: &ConnectionLimits, is_crowded: bool) -> TimeLeft {
         let now = self.at();
         let left = |from: u64, limit: Duration| limit.saturating_sub(Duration::from_millis(now.saturating_sub(from)));
         let stuck = self.stuck_from.load(Relaxed);
-        let stuck = (stuck != 0).then(|| left(stuck, limits.write_limit));
-        let quiet_limit = if self.active.load(Relaxed) > 0 {
-            None
-        } else if self.is_receiving.load(Relaxed) {
-            Some(limits.head_limit)
-        } else {
-            is_crowded.then_some(limits.idle_limit)
+        // In this order: a request that is received becomes an active one, and both are newer than the time.
+        let is_receiving = self.is_receiving.load(Acquire);
+        let quiet_limit = match (self.active.load(Acquire), is_receiving) {
+            (0, true) => Some(limits.head_limit),
+            (0, false) => is_crowded.then_some(limits.idle_limit),
+            (_, _) => None,
         };
-        let quiet = quiet_limit.map(|limit| left(self.quiet_from.load(Relaxed), limit));
-        stuck.into_iter().chain(quiet).min()
+        TimeLeft {
+            stuck: (stuck != 0).then(|| left(stuck, limits.write_limit)),
+            quiet: quiet_limit.map(|limit| left(self.quiet_from.load(Relaxed), limit)),
+        }
     }
 
     fn at(&self) -> u64 {
         u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Bytes arrived. For the one task that reads.
     pub(super) fn note_read(&self) {
-        if self.active.load(Relaxed) == 0 && !self.is_receiving.swap(true, Relaxed) {
+        if self.active.load(Relaxed) == 0 && !self.is_receiving.load(Relaxed) {
+            // Before the flag: a head that has just begun must not count from the end of the last request.
             self.quiet_from.store(self.at(), Relaxed);
+            self.is_receiving.store(true, Release);
         }
     }
 
@@ -174,8 +217,9 @@ pub(crate) struct ActiveRequest(Arc<ConnectionState>);
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
+        // Before the count: who sees that no request is active must not see when an earlier one ended.
         self.0.quiet_from.store(self.0.at(), Relaxed);
-        self.0.active.fetch_sub(1, Relaxed);
+        self.0.active.fetch_sub(1, Release);
     }
 }
 
@@ -304,7 +348,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_has_as_much_time_as_what_it_is_doing_may_take() {
         let (state, limits) = (Arc::new(ConnectionState::new()), ConnectionLimits::of(&Policy::default(), 1_024));
-        let left = |is_crowded| state.time_left(&limits, is_crowded);
+        let left = |is_crowded| state.time_left(&limits, is_crowded).soonest();
         assert_eq!(
             (left(false), left(true)),
             (None, Some(limits.idle_limit)),
@@ -314,7 +358,7 @@ mod tests {
         let second = Duration::from_secs(1);
         tokio::time::advance(second).await;
         assert_eq!(left(false), Some(limits.head_limit - second), "the rest of a head has to come");
-        let request = ConnectionState::begin(&state);
+        let request = ConnectionState::begin(&state).expect("it is open");
         assert_eq!(left(true), None, "a request in work takes its time");
         state.note_write(true);
         tokio::time::advance(limits.write_limit).await;
@@ -322,5 +366,29 @@ mod tests {
         state.note_write(false);
         drop(request);
         assert_eq!(left(false), None, "until it takes something");
+    }
+    #[test]
+    fn a_connection_is_closed_for_being_quiet_or_begins_a_request_and_never_both() {
+        let state = Arc::new(ConnectionState::new());
+        let request = ConnectionState::begin(&state).expect("it is open");
+        assert!(!state.close_quiet() && state.idle_since().is_none(), "a request is active");
+        drop(request);
+        assert!(state.idle_since().is_some() && state.close_quiet(), "now it is quiet");
+        assert!(ConnectionState::begin(&state).is_none() && state.idle_since().is_none(), "and closed for good");
+
+        const ROUNDS: usize = 2_000;
+        for _ in 0..ROUNDS {
+            let (state, together) = (Arc::new(ConnectionState::new()), std::sync::Barrier::new(2));
+            let (began, closed) = std::thread::scope(|scope| {
+                let begins = scope.spawn(|| {
+                    together.wait();
+                    ConnectionState::begin(&state)
+                });
+                together.wait();
+                let closed = state.close_quiet();
+                (begins.join().expect("it runs"), closed)
+            });
+            assert_ne!(began.is_some(), closed, "one of the two");
+        }
     }
 }

@@ -230,12 +230,15 @@ impl OpenConnections {
         idle.sort_unstable();
         let few = self.limits.connections_max.div_ceil(CLOSED_FRACTION);
         idle.truncate(few);
+        let mut has_closed = false;
         for (_, number) in &idle {
-            if let Some(state) = states.remove(number) {
-                state.end(EndSignal::Close);
+            // A request may have begun since.
+            if states.get(number).is_some_and(|state| state.close_quiet()) {
+                states.remove(number);
+                has_closed = true;
             }
         }
-        !idle.is_empty()
+        has_closed
     }
 
     /// Closes connections that have been slow or idle for too long, for ever. Wakes when the first of them can be due.
@@ -261,12 +264,16 @@ impl OpenConnections {
         // What becomes slow after this look is overdue after its limit at the earliest.
         let mut next = self.limits.write_limit.min(self.limits.head_limit);
         states.retain(|_, state| {
-            let left = state.time_left(&self.limits, is_crowded).unwrap_or(next);
-            if left.is_zero() {
+            let left = state.time_left(&self.limits, is_crowded);
+            if left.stuck.is_some_and(|left| left.is_zero()) {
                 state.end(EndSignal::Close);
                 return false;
             }
-            next = next.min(left);
+            // A request may have begun since; then it is looked at next time.
+            if left.quiet.is_some_and(|left| left.is_zero()) {
+                return !state.close_quiet();
+            }
+            next = left.soonest().map_or(next, |left| next.min(left));
             true
         });
         *is_unwatched = states.is_empty();
@@ -364,8 +371,10 @@ where
     let service = service_fn(move |request: Request<Incoming>| {
         let (served, active) = (Arc::clone(&served), ConnectionState::begin(&served.state));
         async move {
+            // Closed just before, because it was quiet: nothing of this request is begun.
+            let Some(active) = active else { return Err(io::Error::from(io::ErrorKind::ConnectionAborted)) };
             let response = served.answer(request).await;
-            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, active)))
+            Ok(response.map(|body| TrackedBody::new(body, active)))
         }
     });
     let mut builder = http1::Builder::new();

@@ -13,6 +13,7 @@ mod home;
 mod impostors;
 mod listener;
 mod notifications;
+mod resolve;
 mod story;
 mod survival;
 mod window;

@@ -3,6 +3,7 @@
 //! Which form that is was decided before (`domain::task::ResultForm`); a stored result is never changed.
 
 pub(crate) mod cutting;
+pub(crate) mod earlier_call;
 pub(crate) mod error_preview;
 pub(crate) mod hold_limit;
 pub(crate) mod outcome;

@@ -34,7 +34,7 @@ use tokio::sync::Semaphore;
 pub use self::client_connection::ClientConnection;
 pub use self::guard::{ForeignRequest, check_fetch_site, check_host_and_origin, takes_post};
 pub use self::reply_body::ReplyBody;
-use self::reply_body::{plain, refusal};
+use self::reply_body::{json_response, plain, refusal};
 use self::sessions::SESSION_HEADER;
 use super::principal::Principal;
 use super::service::{Client, Request, ResumeRequest, Service};
@@ -359,7 +359,8 @@ impl Endpoint {
         }
     }
 
-    /// Batches exist in 2025-03-26 alone; each member is answered in its turn, in one list.
+    /// Batches exist over HTTP in 2025-03-26 alone. Each request among the members has an answer of its own on one event
+    /// stream, and so has each member that is no message; where nothing is in work, those are one list.
     async fn batch(
         self: Arc<Self>,
         head: &Head,
@@ -377,11 +378,17 @@ impl Endpoint {
         }
         session.touch();
         let (writer, frames) = StreamWriter::open();
-        let mut open = 0_usize;
+        let (mut open, mut faults, whole) = (0_usize, Vec::new(), members.len());
         for member in members {
             match member {
                 Ok(Message::Request { id, method, params: raw }) => {
-                    let Ok(params) = RequestParams::open(raw) else { continue };
+                    let params = match RequestParams::open(raw).and_then(|params| check_batched(&method, params)) {
+                        Ok(params) => params,
+                        Err(fault) => {
+                            faults.extend(fault.write(Some(&id)));
+                            continue;
+                        }
+                    };
                     open += 1;
                     let request = Request { id, method, params, principal: sender.principal, mirrored: None };
                     let client = Client::Legacy(session.clone());
@@ -395,15 +402,27 @@ impl Endpoint {
                         session.asks().deliver(&id, answer);
                     }
                 }
-                Err(bad) => return bad_message(&bad),
+                Err(bad) => faults.extend(fault_of(&bad).write(bad.id.as_ref())),
             }
         }
-        drop(writer);
         if open == 0 {
-            return plain(StatusCode::ACCEPTED, "");
+            return match faults.len() {
+                0 => plain(StatusCode::ACCEPTED, ""),
+                all if all == whole => json_response(StatusCode::BAD_REQUEST, list(&faults).into()),
+                _ => json_response(StatusCode::OK, list(&faults).into()),
+            };
         }
+        let answers = open + faults.len();
+        // The stream is read only once this has returned, and has room for a few messages.
+        session.scope().spawn("http batch", async move {
+            for fault in faults {
+                // A client that is gone needs no answer.
+                let Ok(room) = writer.room().await else { return };
+                room.answer(fault, StatusCode::OK.as_u16());
+            }
+        });
         let keep_alive = self.parts.policy.serving.keep_alive;
-        event_stream(frames, open, keep_alive, self.parts.supervisor.stopping())
+        event_stream(frames, answers, keep_alive, self.parts.supervisor.stopping())
     }
 
     fn get(self: Arc<Self>, head: &Head) -> Response<ReplyBody> {
@@ -437,9 +456,25 @@ impl Endpoint {
     }
 }
 
+/// The params of a request in a batch, which may be any but the one that begins the session.
+fn check_batched(method: &str, params: RequestParams) -> Result<RequestParams, RequestError> {
+    if method == "initialize" {
+        return Err(RequestError::new(RequestErrorKind::InvalidRequest, "`initialize` cannot be part of a batch"));
+    }
+    Ok(params)
+}
+
+/// Messages as a JSON list.
+fn list(messages: &[Vec<u8>]) -> Vec<u8> {
+    [b"[".as_slice(), &messages.join(&b','), b"]"].concat()
+}
+
+fn fault_of(bad: &message::BadMessage) -> RequestError {
+    RequestError::new(RequestErrorKind::OfTool(bad.code()), bad.to_string())
+}
+
 fn bad_message(bad: &message::BadMessage) -> Response<ReplyBody> {
-    let fault = RequestError::new(RequestErrorKind::OfTool(bad.code()), bad.to_string());
-    refusal(StatusCode::BAD_REQUEST, bad.id.as_ref(), &fault)
+    refusal(StatusCode::BAD_REQUEST, bad.id.as_ref(), &fault_of(bad))
 }
 
 fn status_of(fault: &RequestError) -> StatusCode {

@@ -3,6 +3,7 @@
 //! A request with a version in `_meta` is modern and self-contained; `initialize` opens the one session of the process.
 //! Everything ends with the input. Nothing but protocol messages is written to the output.
 
+pub(crate) mod line_budget;
 pub(crate) mod line_reader;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
+use self::line_budget::{LineBudget, LineCount};
 use self::line_reader::ClientLine;
 use super::principal::Principal;
 use super::service::{Client, Request, Service};
@@ -77,10 +79,29 @@ const WRITE_BYTES: usize = 64 * 1_024;
 ///
 /// # Errors
 /// When reading or writing fails other than by the end.
-pub async fn serve_pipes<R, W>(
+pub fn serve_pipes<R, W>(
     service: Arc<dyn Service>,
     parts: ServerParts,
     principal: Option<Principal>,
+    input: R,
+    output: W,
+) -> impl Future<Output = Result<(), std::io::Error>>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    serve_counted_pipes(service, parts, principal, None, input, output)
+}
+
+/// As [`serve_pipes`], and `budget` counts what the client sends until the work on it ends.
+///
+/// # Errors
+/// As [`serve_pipes`].
+pub async fn serve_counted_pipes<R, W>(
+    service: Arc<dyn Service>,
+    parts: ServerParts,
+    principal: Option<Principal>,
+    budget: Option<Arc<dyn LineBudget>>,
     input: R,
     output: W,
 ) -> Result<(), std::io::Error>
@@ -111,7 +132,7 @@ where
         biased;
         () = scope.stopping().cancelled_owned() => Ok(()),
         () = expelled(&peer, principal, grace) => Ok(()),
-        ended = read(&peer, input, grace) => ended,
+        ended = read(&peer, budget.as_deref(), input, grace) => ended,
         () = work(&peer) => Ok(()),
         broken = &mut writing => {
             has_written = true;
@@ -143,11 +164,16 @@ async fn expelled(peer: &Peer, principal: Option<Principal>, grace: Duration) {
 }
 
 /// Takes lines until the input ends, then leaves quick requests a moment to be answered.
-async fn read<R: AsyncRead + Unpin>(peer: &Arc<Peer>, input: R, grace: Duration) -> Result<(), std::io::Error> {
+async fn read<R: AsyncRead + Unpin>(
+    peer: &Arc<Peer>,
+    budget: Option<&dyn LineBudget>,
+    input: R,
+    grace: Duration,
+) -> Result<(), std::io::Error> {
     let mut input = BufReader::with_capacity(READ_BYTES, input);
     let mut lines = 0_usize;
-    while let Some(line) = line_reader::next(&mut input, &peer.parts.policy).await? {
-        peer.clone().line(line).await;
+    while let Some((line, count)) = line_reader::next(&mut input, &peer.parts.policy, budget).await? {
+        peer.clone().line(line, count).await;
         lines = lines.wrapping_add(1);
         if lines.is_multiple_of(LINES_IN_TURN) {
             tokio::task::yield_now().await;
@@ -220,7 +246,7 @@ struct Peer {
 }
 
 impl Peer {
-    async fn line(self: Arc<Self>, line: ClientLine) {
+    async fn line(self: Arc<Self>, line: ClientLine, count: LineCount) {
         let text = match line {
             ClientLine::Text(text) if text.iter().all(u8::is_ascii_whitespace) => return,
             ClientLine::Text(text) => text,
@@ -232,13 +258,14 @@ impl Peer {
                 );
                 return self.refuse(id.as_ref(), &fault).await;
             }
+            ClientLine::NoRoom(id) => return self.refuse(id.as_ref(), &no_room()).await,
         };
         match message::parse(&text, &self.limits) {
-            Ok(Incoming::One(message)) => self.message(message).await,
+            Ok(Incoming::One(message)) => self.message(message, count).await,
             Ok(Incoming::Batch(members)) => {
                 for member in members {
                     match member {
-                        Ok(message) => self.clone().message(message).await,
+                        Ok(message) => self.clone().message(message, count.clone()).await,
                         Err(bad) => self.bad(&bad).await,
                     }
                 }
@@ -252,9 +279,10 @@ impl Peer {
         self.refuse(bad.id.as_ref(), &fault).await;
     }
 
-    async fn message(self: Arc<Self>, message: Message) {
+    async fn message(self: Arc<Self>, message: Message, count: LineCount) {
         match message {
-            Message::Request { id, method, params } => self.request(id, method, params).await,
+            Message::Request { id, .. } if count.is_over() => self.refuse(Some(&id), &no_room()).await,
+            Message::Request { id, method, params } => self.request(id, method, params, count).await,
             Message::Notification { method, params } => self.notification(&method, params.as_deref()).await,
             Message::Response { id, answer } => {
                 let session = self.session.lock().clone();
@@ -278,7 +306,7 @@ impl Peer {
         }
     }
 
-    async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<RawValue>>) {
+    async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<RawValue>>, count: LineCount) {
         let begun = RequestParams::open(raw).and_then(|params| {
             let client = self.client(&method, &params)?;
             Ok((client, params, self.in_flight.take(&id)?))
@@ -296,6 +324,8 @@ impl Peer {
         let request = Request { id: id.clone(), method, params, principal: self.principal, mirrored: None };
         let peer = self.clone();
         let work = async move {
+            // The bytes of the line count until the work ends.
+            let _count = count;
             let answer = tokio::select! {
                 answer = peer.service.request(client.clone(), request, stream) => answer,
                 () = place.cancelled.cancelled() => return,
@@ -361,6 +391,12 @@ impl Peer {
             drop(self.writer.say(bytes).await);
         }
     }
+}
+
+/// The answer to a request for whose line there was no room.
+fn no_room() -> RequestError {
+    let words = "open requests use all the memory they may use; send this one again when some of them are answered";
+    RequestError::new(RequestErrorKind::Internal, words)
 }
 
 /// The request that `notifications/cancelled` names, and how it is given up.

@@ -17,7 +17,10 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use super::session::{Session, SessionStart, SessionTransport};
 use super::stdio::line_reader::{self, ClientLine};
 use super::stream_writer::StreamWriter;
-use super::{Client, ClientRequestError, RawResult, Request, ResponseStream, ServerParts, Service, serve_pipes};
+use super::{
+    Client, ClientRequestError, LineBudget, LineBytes, RawResult, Request, ResponseStream, ServerParts, Service,
+    serve_counted_pipes, serve_pipes,
+};
 use crate::server::request_params::RequestParams;
 use crate::server::rpc_error::RequestError;
 use crate::wire::message::Id;
@@ -144,10 +147,12 @@ async fn long_lines_are_skipped_and_their_ids_kept_however_they_are_cut() {
     for piece in [1, 7, 64, 4_096] {
         let mut input = BufReader::with_capacity(piece, text.as_bytes());
         let mut seen = Vec::new();
-        while let Some(line) = line_reader::next(&mut input, &policy).await.expect("bytes do not break") {
+        while let Some((line, _)) = line_reader::next(&mut input, &policy, None).await.expect("bytes do not break") {
+            let of = |id: Option<Id>| id.map_or("nobody's".to_owned(), |id| id.json());
             seen.push(match line {
                 ClientLine::Text(text) => String::from_utf8(text).expect("text"),
-                ClientLine::TooLong(id) => format!("too long: {}", id.map_or("nobody's".to_owned(), |id| id.json())),
+                ClientLine::TooLong(id) => format!("too long: {}", of(id)),
+                ClientLine::NoRoom(id) => format!("no room: {}", of(id)),
             });
         }
         let expected = ["short", "too long: \"me\"", "too long: nobody's", "", "last"];
@@ -197,4 +202,108 @@ async fn a_newer_standing_stream_ends_the_older_one() {
     assert!(second_frames.recv().await.is_some(), "on the newer one");
     session.leave();
     assert!(second_frames.recv().await.is_none(), "a session that is over says nothing more");
+}
+
+/// Room for so many bytes of lines.
+struct Room(Arc<AtomicUsize>);
+
+/// What one line took of it.
+struct Taken {
+    room: Arc<AtomicUsize>,
+    bytes: AtomicUsize,
+}
+
+impl LineBudget for Room {
+    fn begin_line(&self) -> Arc<dyn LineBytes> {
+        Arc::new(Taken { room: Arc::clone(&self.0), bytes: AtomicUsize::new(0) })
+    }
+}
+
+impl LineBytes for Taken {
+    fn grow(&self, bytes: usize) -> bool {
+        let taken = self.room.fetch_update(Ordering::AcqRel, Ordering::Acquire, |room| room.checked_sub(bytes));
+        if taken.is_ok() {
+            self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        }
+        taken.is_ok()
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.room.fetch_add(*self.bytes.get_mut(), Ordering::AcqRel);
+    }
+}
+
+/// Answers each request once it is released.
+struct Waits(Arc<tokio::sync::Semaphore>);
+
+impl Service for Waits {
+    fn request(
+        &self,
+        _client: Client,
+        _request: Request,
+        _seat: ResponseStream,
+    ) -> PortFuture<'_, Result<RawResult, RequestError>> {
+        Box::pin(async move {
+            self.0.acquire().await.expect("it is open").forget();
+            Ok(RawValue::from_string("{}".to_owned()).expect("JSON").into())
+        })
+    }
+
+    fn is_busy(&self, _session: &Session) -> bool {
+        false
+    }
+
+    fn session_over(&self, _session: &Session) {}
+}
+
+/// A modern request whose line has at least so many bytes.
+fn request_line(id: u32, bytes: usize) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"_meta": meta, "x": "y".repeat(bytes)});
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "any", "params": params}))
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_line_count_until_the_work_on_it_ends_and_a_request_without_room_is_refused() {
+    const ROOM: usize = 300_000;
+    let (room, released) = (Arc::new(AtomicUsize::new(ROOM)), Arc::new(tokio::sync::Semaphore::new(0)));
+    let (theirs, ours) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(ours);
+    let (service, budget) = (Arc::new(Waits(Arc::clone(&released))), Arc::new(Room(Arc::clone(&room))));
+    let client = async {
+        let (reads, mut writes) = tokio::io::split(theirs);
+        let mut answers = BufReader::new(reads).lines();
+        let mut next = async || {
+            let line = answers.next_line().await.expect("readable").expect("an answer");
+            serde_json::from_str::<Value>(&line).expect("JSON")
+        };
+        // Two fit. The third is too much, whether it is long or short.
+        for (id, bytes) in [(1, 100_000), (2, 150_000), (3, 100_000), (4, 60_000)] {
+            writes.write_all(request_line(id, bytes).as_bytes()).await.expect("written");
+        }
+        for id in [3, 4] {
+            let refused = next().await;
+            let why = refused["error"]["message"].as_str().unwrap_or_default();
+            assert!(refused["id"] == id && why.contains("all the memory they may use"), "{refused}");
+        }
+        assert!(room.load(Ordering::Acquire) < 50_000, "the work on two lines goes on");
+        // What begins no work is taken all the same: nothing is said of it.
+        let answer = format!("{}\n", json!({"jsonrpc": "2.0", "id": 9, "result": {"x": "y".repeat(60_000)}}));
+        writes.write_all(answer.as_bytes()).await.expect("written");
+        released.add_permits(1);
+        assert!(next().await["result"].is_object(), "the first is answered");
+        writes.write_all(request_line(5, 60_000).as_bytes()).await.expect("written");
+        released.add_permits(2);
+        let both = [next().await["id"].clone(), next().await["id"].clone()];
+        assert!(both.contains(&json!(2)) && both.contains(&json!(5)), "there was room for another one: {both:?}");
+    };
+    let served = serve_counted_pipes(service, parts(), None, Some(budget), input, output);
+    let (served, ()) = tokio::join!(served, client);
+    served.expect("the pipe was whole");
+    assert_eq!(room.load(Ordering::Acquire), ROOM, "all of it is given back");
 }

@@ -72,6 +72,16 @@ impl Connection {
         reply
     }
 
+    /// What became of a call is on record: nothing of it is kept any more. A call of an earlier core for which nobody
+    /// waits ends here, so that no question of another call is taken for its own.
+    pub(crate) fn taken(&self, ticket: HandleId) {
+        let unclaimed = self.regained.lock().remove(&ticket);
+        if let Some(call) = unclaimed {
+            self.calls.lock().end(call.tag, None, 0);
+        }
+        self.link.settle(ticket);
+    }
+
     /// Records what a call became.
     fn ended_with(&self, tag: RequestTag, reply: &Result<CallReply, CallError>) {
         let lives_on_as = match reply {

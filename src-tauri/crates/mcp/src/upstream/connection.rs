@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::policy::Policy;
@@ -103,6 +103,9 @@ pub(crate) struct Connection {
     modern: Mutex<HashSet<UpstreamTaskId>>,
     /// The tasks that the engine watches.
     pub(crate) watched: watch::Sender<WatchedTasks>,
+    /// Whether it is known which tasks live here: on a session that an earlier connection began, only once the engine
+    /// has said so.
+    pub(crate) knows_tasks: AtomicBool,
     tags: AtomicU64,
 }
 
@@ -156,6 +159,7 @@ impl Connection {
             created: Mutex::default(),
             modern: Mutex::default(),
             watched: watch::Sender::new(WatchedTasks::from([])),
+            knows_tasks: AtomicBool::new(!opened.resumed),
             tags: AtomicU64::new(first_tag),
         });
         NewConnection { connection, negotiated, inbound: opened.inbound, refused }
@@ -230,6 +234,7 @@ impl Connection {
         self.created.lock().retain(|task| tasks.binary_search(task).is_err());
         self.events.set_watched(Arc::clone(&tasks));
         self.watched.send_replace(tasks);
+        self.knows_tasks.store(true, Ordering::Release);
     }
 }
 

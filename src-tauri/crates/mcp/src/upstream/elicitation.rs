@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use domain::ids::{ConnectionId, UpstreamTaskId};
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
@@ -78,7 +79,8 @@ impl Connection {
         match on {
             Some(tag) => self.listeners.forwards(tag).then_some(tag),
             None => {
-                let busy = self.calls.lock().waiting().next().is_some()
+                let busy = !self.knows_tasks.load(Ordering::Acquire)
+                    || self.calls.lock().waiting().next().is_some()
                     || !self.created.lock().is_empty()
                     || !self.events.watched().is_empty();
                 self.listeners.only().filter(|tag| !busy && self.listeners.forwards(*tag))
@@ -153,10 +155,11 @@ impl Connection {
         let watched = self.events.watched();
         let tasks: BTreeSet<&UpstreamTaskId> = created.iter().chain(watched.iter()).take(3).collect();
         match (calls.as_slice(), tasks.first()) {
-            ([ticket], None) => UpstreamSubject::Call(*ticket),
+            ([ticket], None) if self.knows_tasks.load(Ordering::Acquire) => UpstreamSubject::Call(*ticket),
             ([], Some(task)) if tasks.len() == 1 => UpstreamSubject::Task((*task).clone()),
             ([], _) => self.questions.lock().only_asking().map_or(UpstreamSubject::Unsaid, UpstreamSubject::Task),
-            // A call that is in flight beside tasks may be the one that asks.
+            // A call that is in flight beside tasks may be the one that asks. So may a task of a resumed session of which
+            // nothing was said here yet.
             _ => UpstreamSubject::Unsaid,
         }
     }

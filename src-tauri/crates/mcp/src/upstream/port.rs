@@ -123,7 +123,7 @@ impl Upstream for McpUpstream {
     }
 
     fn taken(&self, ticket: HandleId) {
-        self.0.link.settle(ticket);
+        self.0.taken(ticket);
     }
 
     fn regained(&self) -> Vec<HandleId> {

@@ -36,7 +36,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use super::connection::{Connection, ConnectionParts};
 use super::port::McpUpstream;
 use crate::upstream::transport::link::{
-    Answer, InboundMessage, LinkError, McpLink, OpenedLink, OutgoingRequest, RequestTag, Response,
+    Answer, InboundMessage, LinkError, McpLink, OpenedLink, OutgoingRequest, RequestTag, Response, ResumedCall,
+    ResumedChild,
 };
 
 /// Longest any level is waited for.
@@ -256,7 +257,22 @@ impl Rig {
         abilities: Abilities,
         script: impl FnMut(&OutgoingRequest) -> Reply + Send + 'static,
     ) -> Self {
-        Self::with(Era::Legacy, LEGACY, &legacy_hello(), true, abilities, script)
+        Self::with(Era::Legacy, LEGACY, &legacy_hello(), true, abilities, None, script)
+    }
+
+    /// A legacy child of an earlier core, which still works on these calls.
+    pub(crate) fn resumed(
+        calls: impl IntoIterator<Item = HandleId>,
+        script: impl FnMut(&OutgoingRequest) -> Reply + Send + 'static,
+    ) -> Self {
+        let resumed = |(ticket, tag)| ResumedCall {
+            ticket,
+            tag: RequestTag(tag),
+            augment: false,
+            answer: Box::pin(std::future::pending()),
+        };
+        let calls = ResumedChild { first_tag: 1_000, calls: calls.into_iter().zip(1..).map(resumed).collect() };
+        Self::with(Era::Legacy, LEGACY, &legacy_hello(), false, Abilities::default(), Some(calls), script)
     }
 
     pub(crate) fn new(
@@ -266,7 +282,7 @@ impl Rig {
         over_http: bool,
         script: impl FnMut(&OutgoingRequest) -> Reply + Send + 'static,
     ) -> Self {
-        Self::with(era, version, hello, over_http, Abilities::default(), script)
+        Self::with(era, version, hello, over_http, Abilities::default(), None, script)
     }
 
     fn with(
@@ -275,6 +291,7 @@ impl Rig {
         hello: &Value,
         over_http: bool,
         abilities: Abilities,
+        regained: Option<ResumedChild>,
         script: impl FnMut(&OutgoingRequest) -> Reply + Send + 'static,
     ) -> Self {
         let link = Arc::new(ScriptedLink {
@@ -290,9 +307,9 @@ impl Rig {
             version: version.into(),
             hello: raw(hello),
             session: None,
-            resumed: false,
+            resumed: regained.is_some(),
             child: None,
-            regained: None,
+            regained,
         };
         let around = ConnectionParts {
             policy: Arc::new(Policy::default()),

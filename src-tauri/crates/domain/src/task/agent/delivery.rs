@@ -6,7 +6,7 @@
 
 use crate::audit::{Actor, Verb};
 use crate::task::status::ServerView;
-use crate::task::{Attention, Effect, TaskHandle, Transition};
+use crate::task::{Attention, Effect, HoldVerdict, TaskHandle, Transition};
 use crate::time::Timestamp;
 
 /// The part of the product that speaks with agents, as an actor.
@@ -60,6 +60,19 @@ impl TaskHandle {
     #[must_use]
     pub fn is_undelivered(&self) -> bool {
         self.undelivered.is_some() && !self.intent.is_revoked()
+    }
+
+    /// Since when the reply for its agent is ready: the task is over, and no hold on the result waits for a decision.
+    #[must_use]
+    pub fn reply_ready_at(&self) -> Option<Timestamp> {
+        let ended = self.ended_at().filter(|_| !self.is_held())?;
+        let decided = self.hold.as_ref().and_then(|hold| match &hold.verdict {
+            Some(HoldVerdict::ByLimit { at } | HoldVerdict::Deliver { at, .. } | HoldVerdict::Withhold { at, .. }) => {
+                Some(*at)
+            }
+            None => None,
+        });
+        Some(decided.map_or(ended, |at| at.max(ended)))
     }
 
     /// Whether its agent has its handle: given, and not taken away since.

@@ -126,6 +126,30 @@ impl TaskHandle {
         (step.settle(self, now), LiveOutcome::Opened(key))
     }
 
+    /// Whether this task may be the one that asks a live question: something of it runs on its server. A call whose reply
+    /// can no longer arrive asks nothing any more.
+    #[must_use]
+    pub fn may_ask_live(&self) -> bool {
+        !self.is_over() && self.view.holds_server()
+    }
+
+    /// Whether this task was asked the very same question on an earlier connection, and still owes the answer (ruling 10):
+    /// then it asks again, whoever else may be asking.
+    #[must_use]
+    pub fn is_asked_again(&self, question: &LiveQuestion) -> bool {
+        !self.is_over() && self.requests.values().any(|request| earlier(request, question) != Earlier::Unrelated)
+    }
+
+    /// Whether one of its questions, not answered yet or not delivered, came with this request of the server.
+    #[must_use]
+    pub fn was_asked_by(&self, token: &str) -> bool {
+        self.requests.values().any(|request| match (&request.door, &request.state) {
+            (AskDoor::Live { token: of, .. }, RequestState::Open | RequestState::Answered(_)) => of == token,
+            (AskDoor::Live { .. }, RequestState::Confirmed(_) | RequestState::Withdrawn { .. })
+            | (AskDoor::Listed { .. } | AskDoor::Round { .. }, _) => false,
+        })
+    }
+
     /// The server took back the live question with this token.
     #[must_use]
     pub fn taken_back(&self, connection: ConnectionId, token: &str, now: Timestamp) -> Transition {

@@ -101,7 +101,8 @@ pub(crate) async fn call(
         }
     }
     resumption::offer_call(stream, id);
-    Box::pin(hold(context, HeldCall::of(id, limit), &mut progress, stream, usage)).await
+    let held = if is_joined { HeldCall::of_repeat(id, limit) } else { HeldCall::of(id, limit) };
+    Box::pin(hold(context, held, &mut progress, stream, usage)).await
 }
 
 /// The tool that is called, by the name that the agent has for it.

@@ -18,7 +18,7 @@ use crate::gateway::clients::call_timeout::WaitingProgram;
 use crate::gateway::clients::usage::UsageReport;
 use crate::gateway::engine_errors;
 use crate::gateway::request_context::RequestContext;
-use crate::gateway::results::outcome;
+use crate::gateway::results::{earlier_call, outcome};
 use crate::gateway::servers::names::TargetTool;
 use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::{modern_elicitation, modern_tasks, notes};
@@ -33,16 +33,23 @@ pub(crate) struct HeldCall {
     is_wait: bool,
     /// What `tasks_wait` was called with as `since`.
     since: Option<u64>,
+    /// It repeats a call whose reply was not delivered.
+    is_repeat: bool,
 }
 
 impl HeldCall {
     pub(crate) const fn of(id: HandleId, limit: HoldLimit) -> Self {
-        Self { id, limit, is_wait: false, since: None }
+        Self { id, limit, is_wait: false, since: None, is_repeat: false }
+    }
+
+    /// A call that joined the task of an earlier one.
+    pub(crate) const fn of_repeat(id: HandleId, limit: HoldLimit) -> Self {
+        Self { is_repeat: true, ..Self::of(id, limit) }
     }
 
     /// A call of `tasks_wait`.
     pub(crate) const fn of_wait(id: HandleId, until: Instant, since: Option<u64>) -> Self {
-        Self { id, limit: HoldLimit::AnswerAt(until), is_wait: true, since }
+        Self { id, limit: HoldLimit::AnswerAt(until), is_wait: true, since, is_repeat: false }
     }
 }
 
@@ -124,12 +131,14 @@ async fn until_answered(
         true => usage.set_task(&watch.now()),
         false => usage.set_call_task(&watch.now()),
     }
+    // The reply was ready before this call came: it is the reply of an earlier call, and says so.
+    let earlier = Some(watch.now()).filter(|handle| call.is_repeat && handle.reply_ready_at().is_some());
     let mut guard =
         HangUpGuard { state: Arc::clone(state), id: (!call.is_wait).then_some(call.id), stream: stream.clone() };
     loop {
         let handle = watch.now();
         let sight = agent_view(&handle, state.clock.now());
-        if becomes_task(call.limit, &handle, &sight) {
+        if earlier.is_none() && becomes_task(call.limit, &handle, &sight) {
             let given = if handle.given.is_some() { handle } else { give().await? };
             guard.deliver();
             let task = modern_tasks::created(context, &given).await?;
@@ -139,6 +148,10 @@ async fn until_answered(
         match &sight {
             AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
                 let end = outcome::of_call(context, &handle, &sight).await?;
+                let end = match &earlier {
+                    Some(earlier) => earlier_call::name_call(end, earlier.created),
+                    None => end,
+                };
                 progress.flush(Some(&handle), stream).await;
                 if !stream.is_gone() {
                     guard.disarm();

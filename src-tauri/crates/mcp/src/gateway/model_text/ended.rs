@@ -8,6 +8,7 @@ use domain::task::decider::Decider;
 use domain::task::input_request::AskDoor;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskStatus};
 use domain::task::{OwnFailure, TaskHandle};
+use domain::time::Timestamp;
 
 use crate::gateway::model_text::{REASON_CHARS, a_person, at, on, quoted};
 
@@ -172,6 +173,15 @@ pub(in crate::gateway) fn reply_lost() -> String {
     format!(
         "The reply to this call was lost: the server's process or connection ended, or Taskwarden was restarted, while the \
          call ran. {UNKNOWN_WORK}"
+    )
+}
+
+/// What a repeated call is told beside the reply of an earlier one.
+pub(in crate::gateway) fn of_earlier_call(called: Timestamp) -> String {
+    format!(
+        "This is the reply to the same call that was made {}; it could not be delivered then. The tool did not run again: \
+         repeat the call if you need a new result.",
+        on(called)
     )
 }
 

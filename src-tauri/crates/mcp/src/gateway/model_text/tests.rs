@@ -68,6 +68,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("no result", ended::failed(&OwnFailure::NoResult)),
         ("failed without a reason", ended::failed(&OwnFailure::WithoutReason)),
         ("failed without words", ended::without_words().to_owned()),
+        ("reply of an earlier call", ended::of_earlier_call(AT)),
     ]
 }
 

@@ -171,10 +171,6 @@ async fn named(context: &RequestContext, params: &RequestParams) -> Result<Handl
     if handle.given.is_none() {
         return Err(RequestError::unknown_task());
     }
-    if handle.undelivered.is_some() {
-        // The agent has its handle now: the same call again is a new one.
-        context.state.engine.delivered(handle.id);
-    }
     context.state.watch(handle.id).await?.ok_or_else(RequestError::unknown_task)
 }
 

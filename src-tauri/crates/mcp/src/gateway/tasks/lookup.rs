@@ -29,11 +29,22 @@ pub(crate) async fn named(context: &RequestContext, params: &RequestParams) -> R
     task(context, &id).await
 }
 
-/// The task of this whole id.
+/// The task of this whole id, from an agent that names it.
 ///
 /// # Errors
 /// The one answer, when it is not a task of this agent.
 pub(crate) async fn task(context: &RequestContext, id: &str) -> Result<Arc<TaskHandle>, RequestError> {
+    find(context, id).await.inspect(|handle| mark_delivered(context, handle))
+}
+
+/// The agent has the handle of this task, so the same call again is a new one.
+fn mark_delivered(context: &RequestContext, handle: &TaskHandle) {
+    if handle.undelivered.is_some() {
+        context.state.engine.delivered(handle.id);
+    }
+}
+
+async fn find(context: &RequestContext, id: &str) -> Result<Arc<TaskHandle>, RequestError> {
     let id: HandleId = id.parse().map_err(|_| RequestError::unknown_task())?;
     if let Some(handle) = context.state.engine.task(id).filter(|handle| is_visible(context, handle)) {
         return Ok(handle);
@@ -56,7 +67,10 @@ pub(crate) async fn by_words(context: &RequestContext, text: &str) -> Result<Arc
     }
     let mut found = beginning(context, text).await?;
     match (found.pop(), found.pop()) {
-        (Some(only), None) => Ok(only),
+        (Some(only), None) => {
+            mark_delivered(context, &only);
+            Ok(only)
+        }
         (None, _) | (Some(_), Some(_)) => Err(RequestError::unknown_task()),
     }
 }
@@ -110,7 +124,7 @@ async fn beginning(context: &RequestContext, text: &str) -> Result<Vec<Arc<TaskH
         context.state.registry.handles_starting(text, most).await.map_err(|error| engine_errors::unreadable(&error))?;
     let mut found = Vec::new();
     for id in ids {
-        if let Ok(handle) = task(context, &id.to_string()).await {
+        if let Ok(handle) = find(context, &id.to_string()).await {
             found.push(handle);
         }
     }

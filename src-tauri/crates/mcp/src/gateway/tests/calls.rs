@@ -7,11 +7,11 @@ use domain::ports::CallReply;
 use domain::task::TaskHandle;
 use domain::task::payload::Payload;
 use domain::task::status::{RpcError, ServerView};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::scripted::{EngineAction, PollReply};
 use tokio::time::Instant;
 
-use super::setup::{GatewaySetup, task_id};
+use super::setup::{AgentClient, GatewaySetup, task_id};
 use crate::gateway::calls::progress::ProgressSender;
 use crate::server::CancelReason;
 use crate::server::response_stream::{CancelReasonCell, ResponseStream, StreamWriter};
@@ -180,6 +180,53 @@ async fn a_call_whose_stream_was_closed_is_joined_while_it_goes_on() {
     setup.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
     let third = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(third.result()["content"][0]["text"], "twice", "what was delivered is called anew");
+}
+
+/// A call that the agent hung up on, and that ended since.
+async fn missed_call(setup: &GatewaySetup, agent: &AgentClient) -> Value {
+    setup.replies("slow", 10 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
+    setup.replies("slow", 10 * SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
+    let call = json!({"name": "slow", "arguments": {"a": 1}});
+    agent.hang_up("tools/call", call.clone(), 5 * SECOND).await;
+    tokio::time::sleep(60 * SECOND).await;
+    call
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_call_that_gets_the_reply_of_an_earlier_one_is_told_so() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.legacy(1, "2025-06-18", &json!({}));
+    let call = missed_call(&setup, &agent).await;
+    let again = agent.ask("tools/call", call.clone()).await.result();
+    assert_eq!(again["content"][0]["text"], "once", "the reply that it missed: {again}");
+    let told = again["content"][1]["text"].as_str().unwrap_or_default();
+    assert!(told.contains("the same call that was made at ") && told.contains(" UTC on "), "{again}");
+    let third = agent.ask("tools/call", call).await.result();
+    let only_its_own = json!([{"type": "text", "text": "twice"}]);
+    assert_eq!(third["content"], only_its_own, "what was delivered is called anew, and nothing is said");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_call_is_a_new_one_when_the_earlier_reply_is_no_longer_young() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.legacy(1, "2025-06-18", &json!({}));
+    let call = missed_call(&setup, &agent).await;
+    tokio::time::sleep(setup.policy.gateway.repeat_within).await;
+    let late = agent.ask("tools/call", call).await.result();
+    assert_eq!(late["content"], json!([{"type": "text", "text": "twice"}]), "the tool ran again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_call_is_a_new_one_when_its_agent_has_fetched_the_earlier_result() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.legacy(1, "2025-06-18", &json!({}));
+    let call = missed_call(&setup, &agent).await;
+    let task = setup.rows(1).await[0].id.to_string();
+    let fetch = json!({"name": "tasks_result", "arguments": {"task": task}});
+    let fetched = agent.ask("tools/call", fetch).await.result();
+    assert_eq!(fetched["content"][0]["text"], "once", "by its handle: {fetched}");
+    let again = agent.ask("tools/call", call).await.result();
+    assert_eq!(again["content"], json!([{"type": "text", "text": "twice"}]), "it has that reply");
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,7 +77,11 @@ async fn ask(endpoint: &HttpEndpoint) -> Response<ReplyBody> {
 
 /// The head of requests of a new session.
 async fn session(endpoint: &HttpEndpoint) -> Head {
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+    session_of(endpoint, "2025-11-25").await
+}
+
+async fn session_of(endpoint: &HttpEndpoint, version: &str) -> Head {
+    let hello = json!({"protocolVersion": version, "capabilities": {}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
     let opened = post(endpoint, &head(&[]), &hello).await;
     let name = opened.headers().get(SESSION_HEADER).expect("a session").to_str().expect("a name");
@@ -308,4 +312,64 @@ async fn a_large_result_is_written_as_the_slice_that_it_is() {
 async fn http_frame(body: &mut ReplyBody) -> Option<Bytes> {
     let frame = std::future::poll_fn(|cx| std::pin::Pin::new(&mut *body).poll_frame(cx)).await?;
     frame.ok()?.into_data().ok()
+}
+
+/// The messages of an event stream, by id; those without one under `null`.
+fn answers(stream: &str) -> Vec<Value> {
+    let messages = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let mut all: Vec<Value> = messages.map(|text| serde_json::from_str(text).expect("a message")).collect();
+    all.sort_by_key(|message| message["id"].to_string());
+    all
+}
+
+fn at_once(_: ResponseStream) -> Answering {
+    Box::pin(async { done() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_member_of_a_batch_has_an_answer_of_its_own_whatever_the_others_are() {
+    let (endpoint, _scope) = endpoint(at_once);
+    let head = session_of(&endpoint, "2025-03-26").await;
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": 1, "method": "any"},
+        {"jsonrpc": "2.0", "id": 2, "method": 7},
+        {"jsonrpc": "2.0", "id": 3, "method": "any", "params": ["a list"]},
+        {"jsonrpc": "2.0", "id": 4, "method": "initialize"},
+        {"jsonrpc": "2.0", "method": "notifications/one"},
+        17,
+        {"jsonrpc": "2.0", "id": 5, "method": "any"},
+    ]);
+    let response = post(&endpoint, &head, &batch).await;
+    assert_eq!((response.status(), kind(&response)), (StatusCode::OK, "text/event-stream"));
+    let said = answers(&text(response).await);
+    let codes: Vec<(Value, Value)> =
+        said.iter().map(|answer| (answer["id"].clone(), answer["error"]["code"].clone())).collect();
+    let expected = json!([[1, null], [2, -32600], [3, -32602], [4, -32600], [5, null], [null, -32600]]);
+    assert_eq!(json!(codes), expected, "{said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_with_more_bad_members_than_a_stream_holds_is_answered() {
+    let (endpoint, _scope) = endpoint(at_once);
+    let head = session_of(&endpoint, "2025-03-26").await;
+    let bad = (2..=91).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": 7}));
+    let batch: Vec<Value> = std::iter::once(request()).chain(bad).collect();
+    let response = post(&endpoint, &head, &json!(batch)).await;
+    assert_eq!(answers(&text(response).await).len(), 91);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_in_which_nothing_is_a_request_is_answered_with_one_list_of_its_faults() {
+    let (endpoint, _scope) = endpoint(at_once);
+    let head = session_of(&endpoint, "2025-03-26").await;
+    let response = post(&endpoint, &head, &json!([1, {"jsonrpc": "2.0", "id": 2, "method": 7}])).await;
+    assert_eq!((response.status(), kind(&response)), (StatusCode::BAD_REQUEST, "application/json"));
+    let said: Value = serde_json::from_str(&text(response).await).expect("a list");
+    assert_eq!((&said[0]["id"], &said[1]["id"]), (&Value::Null, &json!(2)), "{said}");
+    let response = post(&endpoint, &head, &json!([{"jsonrpc": "2.0", "method": "notifications/one"}])).await;
+    assert_eq!(response.status(), StatusCode::ACCEPTED, "notifications have no answer");
+    let (endpoint, _scope) = self::endpoint(at_once);
+    let later = session_of(&endpoint, "2025-06-18").await;
+    let response = post(&endpoint, &later, &json!([request()])).await;
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST, "later versions have no batches");
 }

@@ -111,6 +111,18 @@ async fn a_question_without_a_word_belongs_to_the_only_thing_alive() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_of_an_earlier_core_that_is_over_asks_nothing() {
+    let mut rig = Rig::resumed([ticket(4), ticket(5)], |_| Reply::Hold);
+    rig.upstream.taken(ticket(4));
+    assert_eq!(rig.upstream.regained(), [ticket(5)], "the other one goes on");
+    rig.asks("1", FORM, form(), None).await;
+    assert_eq!(question(&mut rig).await.0, UpstreamSubject::Unsaid, "it may be a task of which nothing was said yet");
+    rig.upstream.watch(Vec::new());
+    rig.asks("2", FORM, form(), None).await;
+    assert_eq!(question(&mut rig).await.0, UpstreamSubject::Call(ticket(5)), "only this call is in flight");
+}
+
+#[tokio::test(start_paused = true)]
 async fn of_several_tasks_the_one_that_wants_input_is_asking() {
     let mut rig = Rig::legacy(|_| Reply::Hold);
     rig.upstream.watch(vec![task("a"), task("b"), task("c")]);

@@ -80,33 +80,37 @@ impl LineConnection {
                 for member in many {
                     match member {
                         Ok(one) => parts.extend(self.take_in(one, frame.len()).await?),
-                        Err(bad) => self.refuse(&bad, frame),
+                        Err(bad) => parts.extend(self.refuse(&bad, frame)),
                     }
                 }
             }
-            Err(bad) => self.refuse(&bad, frame),
+            Err(bad) => parts.extend(self.refuse(&bad, frame)),
         }
         Ok(parts)
     }
 
-    /// A frame that was too large to keep, known by what was skimmed of it.
-    pub(crate) fn accept_oversized(&self, skim: &MessageSkim) {
+    /// A frame that was too large to keep, known by what was skimmed of it. Returns the answer that it was.
+    pub(crate) fn accept_oversized(&self, skim: &MessageSkim) -> Option<OutputPart> {
         let why = format!("the answer has more than {} bytes", self.policy.message_cap_bytes);
         let id = Id::of_answer(skim, self.policy.rpc_id_cap_bytes);
-        let reached =
-            id.is_some_and(|id| self.pending.settle(&id, Err(LinkError::Unreadable { why, raw: Payload::new("") })));
-        tracing::warn!(wire = self.wire.name(), answer = reached, "dropped a message that is too large");
+        let error = LinkError::Unreadable { why, raw: Payload::new("") };
+        let tag = id.and_then(|id| self.pending.settle_tagged(&id, Err(error)));
+        tracing::warn!(wire = self.wire.name(), answer = tag.is_some(), "dropped a message that is too large");
+        tag.map(OutputPart::Answer)
     }
 
-    fn refuse(&self, bad: &BadMessage, frame: &[u8]) {
+    /// A frame that is no message. An answer that cannot be read is an answer all the same: it is kept until the loss of
+    /// its call is on record.
+    fn refuse(&self, bad: &BadMessage, frame: &[u8]) -> Option<OutputPart> {
         let id = bad.id.clone().or_else(|| {
             let mut skim = MessageSkim::default();
             skim.feed(frame, self.policy.rpc_id_cap_bytes);
             Id::of_answer(&skim, self.policy.rpc_id_cap_bytes)
         });
         let error = LinkError::Unreadable { why: bad.to_string(), raw: beginning(frame, &self.policy) };
-        let reached = id.is_some_and(|id| self.pending.settle(&id, Err(error)));
-        tracing::debug!(wire = self.wire.name(), answer = reached, why = %bad, "ignored what is not a message");
+        let tag = id.and_then(|id| self.pending.settle_tagged(&id, Err(error)));
+        tracing::debug!(wire = self.wire.name(), answer = tag.is_some(), why = %bad, "ignored what is not a message");
+        tag.map(OutputPart::Answer)
     }
 
     async fn take_in(&self, one: Message, bytes: usize) -> Result<Option<OutputPart>, QueueFull> {

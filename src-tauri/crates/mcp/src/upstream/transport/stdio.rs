@@ -146,7 +146,9 @@ async fn read_in(
                         return;
                     }
                 }
-                OutputLine::TooLong(skim) => link.accept_oversized(&skim),
+                OutputLine::TooLong(skim) => {
+                    link.accept_oversized(&skim);
+                }
             }
         }
     };

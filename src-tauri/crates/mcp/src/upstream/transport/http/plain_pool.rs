@@ -15,6 +15,7 @@ use hyper::service::Service;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::service::TowerToHyperService;
 use parking_lot::Mutex;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::plain_connection::{PlainBody, PlainConnection, WholeBody, this_runtime};
@@ -49,6 +50,7 @@ pub(crate) struct PlainPool {
     connector: TowerToHyperService<HttpConnector>,
     connect_limit: Duration,
     idle_limit: Duration,
+    look_after: Duration,
     supervisor: Supervisor,
     idle: Mutex<IdleList>,
 }
@@ -76,6 +78,7 @@ impl PlainPool {
             connector: TowerToHyperService::new(connector),
             connect_limit: policy.connect_limit,
             idle_limit: policy.pool_idle_limit,
+            look_after: policy.pool_look_after,
             supervisor: supervisor.clone(),
             idle: Mutex::default(),
         }
@@ -85,7 +88,7 @@ impl PlainPool {
     pub(crate) async fn send(self: &Arc<Self>, request: Request<WholeBody>) -> Result<PlainResponse, ExchangeError> {
         let mut request = request;
         loop {
-            let (mut connection, is_reused) = match self.take() {
+            let (mut connection, is_reused) = match self.take().await {
                 Some(idle) => (idle, true),
                 None => (Box::pin(self.connect()).await?, false),
             };
@@ -105,8 +108,11 @@ impl PlainPool {
         }
     }
 
-    /// An open connection that is idle on this runtime.
-    fn take(&self) -> Option<PlainConnection> {
+    /// An open connection that is idle on this runtime. It belongs to the caller alone: nobody else can close or take it.
+    ///
+    /// That the server closed it is known once the runtime has looked at its sockets, which a busy thread may not have
+    /// done for a while. A request that is written to such a connection would be lost.
+    async fn take(&self) -> Option<PlainConnection> {
         let here = this_runtime();
         loop {
             let IdleConnection { mut connection, since } = {
@@ -114,6 +120,10 @@ impl PlainPool {
                 let at = idle.connections.iter().rposition(|idle| idle.connection.runtime == here)?;
                 idle.connections.remove(at)
             };
+            if since.elapsed() >= self.look_after {
+                // The runtime looks at its sockets before it goes on here.
+                yield_now().await;
+            }
             if since.elapsed() < self.idle_limit && connection.is_idle() {
                 return Some(connection);
             }

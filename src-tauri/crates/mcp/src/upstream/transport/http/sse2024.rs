@@ -185,7 +185,9 @@ impl Down {
                             }
                         }
                         SseBody::Data(_) => tracing::debug!("ignored an event of another kind"),
-                        SseBody::TooLarge(skim) => link.accept_oversized(&skim),
+                        SseBody::TooLarge(skim) => {
+                            link.accept_oversized(&skim);
+                        }
                     }
                 }
                 if !matches!(self.read(&policy).await, Ok(true)) {

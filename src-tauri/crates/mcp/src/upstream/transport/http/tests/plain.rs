@@ -320,3 +320,44 @@ async fn idle_connections_are_closed_when_nobody_uses_them() {
         server.until(|counts| counts.closed == asked).await;
     }
 }
+
+/// Reads one request and replies.
+fn answer_one(socket: &mut std::net::TcpStream) {
+    use std::io::{Read as _, Write as _};
+    let (mut read, mut piece) = (Vec::new(), [0; 1_024]);
+    while !read.ends_with(b"\r\n\r\n{}") {
+        let bytes = socket.read(&mut piece).expect("readable");
+        read.extend_from_slice(piece.get(..bytes).expect("what was read"));
+    }
+    socket.write_all(FINE).expect("writable");
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_this_thread_was_busy_carries_no_request() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let origin = format!("http://{}", listener.local_addr().expect("an address")).parse().expect("an origin");
+    let (close, closes) = std::sync::mpsc::channel::<()>();
+    let (tell, closed) = std::sync::mpsc::channel();
+    let answering = std::thread::spawn(move || {
+        let (mut first, _) = listener.accept().expect("a connection");
+        answer_one(&mut first);
+        closes.recv().expect("the test says when");
+        drop(first);
+        tell.send(()).expect("the test waits");
+        let (mut second, _) = listener.accept().expect("another connection");
+        answer_one(&mut second);
+    });
+    let supervisor = Supervisor::new();
+    let pool = Arc::new(PlainPool::new(origin, &Policy::default(), &supervisor));
+    let server = Server { pool, counts: watch::channel(Counts::default()).1, _supervisor: supervisor };
+    assert_eq!(server.ask().await, Ok((StatusCode::OK, "fine".to_owned())));
+    // Nothing here lets the runtime look at its sockets.
+    close.send(()).expect("the server waits");
+    closed.recv().expect("it is closed");
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_millis(5) {
+        std::hint::spin_loop();
+    }
+    assert_eq!(server.ask().await, Ok((StatusCode::OK, "fine".to_owned())), "over another connection");
+    answering.join().expect("it ran");
+}

@@ -361,8 +361,8 @@ impl Reader {
                 let link = self.link.upgrade()?;
                 let mut skim = MessageSkim::default();
                 skim.feed(&body, body.len());
-                link.accept_oversized(&skim);
-                self.kept.tell_later(|log| log.read(number, Vec::new()));
+                let answer = link.accept_oversized(&skim);
+                self.kept.tell_later(|log| log.read(number, answer.into_iter().collect()));
             }
             FrameKind::Exited => return Some((serde_json::from_slice(&body).unwrap_or_default(), number)),
             FrameKind::Wrote => {

@@ -43,7 +43,7 @@ fn dir(bench: &Bench) -> PathBuf {
 }
 
 /// Another core on the same data directory.
-fn another_core(bench: &Bench) -> OpenContext {
+pub(super) fn another_core(bench: &Bench) -> OpenContext {
     let supervisor = engine::runtime::supervisor::Supervisor::new();
     let children = bench.dir.path().join("children");
     let draw = std::sync::Arc::clone(&bench.ctx.draw);
@@ -52,7 +52,7 @@ fn another_core(bench: &Bench) -> OpenContext {
     ctx
 }
 
-async fn open_in(bench: &Bench, ctx: &OpenContext, script: &str) -> Result<OpenedLink, OpenError> {
+pub(super) async fn open_in(bench: &Bench, ctx: &OpenContext, script: &str) -> Result<OpenedLink, OpenError> {
     let opening = crate::upstream::transport::stdio::open(bench.launch(script), Some("server"), None, ctx);
     timeout(LIMIT, opening).await.expect("opening ends in time")
 }
