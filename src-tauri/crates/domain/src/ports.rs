@@ -19,8 +19,8 @@ pub use registry::storage::{
     AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
 };
 pub use registry::task_list::{
-    AlikeTasks, CancelFacts, GroupBy, SortColumn, TaskFlag, TaskGroups, TaskListQuery, TaskOrder, TaskRows,
-    UserDataItem,
+    AlikeTasks, CancelFacts, GroupBy, HiddenTasks, HideUnit, SortColumn, TaskFlag, TaskGroups, TaskListQuery,
+    TaskOrder, TaskRows, UserDataItem,
 };
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, InboxItem, InboxPage, Recorded, Registry,

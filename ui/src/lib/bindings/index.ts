@@ -696,7 +696,7 @@ message: string,
 cure: string | null, };
 
 /** What is said of a task beside its phase (ruling 3). */
-export type Flag = "orphaned" | "held" | "needsYou";
+export type Flag = "orphaned" | "held" | "needsYou" | "hidden";
 
 /** What a window watches from now on. */
 export type FocusInput = {
@@ -746,6 +746,16 @@ verdict: VerdictDto | null, };
 
 /** Why a result is held back. */
 export type HeldWhy = "review" | "tooLarge" | "doesNotFit" | "wouldBeCut";
+
+/** Which tasks were hidden or shown. */
+export type HiddenList = { ids: Array<string>,
+/** Tasks that stay in the list: they are not over, or need somebody. */
+kept: number, };
+
+/** Tasks to hide, or to show again. */
+export type HideTasks = { ids: Array<string>,
+/** Besides, all that match. */
+query?: ListQuery | null, };
 
 /** What happened to a task. */
 export type HistoryDto = {
@@ -980,8 +990,10 @@ before?: string | null, };
 export type ListView = {
 /** Tasks in all groups together. */
 total: number,
-/** Tasks that there are, whatever the query; counted at the same moment. */
+/** Tasks that there are and that nobody hid, whatever the query; counted at the same moment. */
 all: number,
+/** Tasks that match and that a person hid; left out where there are none. */
+hidden?: number,
 /** Groups that are not empty. */
 groups: Array<ListGroup>,
 /** How far a text was searched in what tasks say; null without a text, and without a running core. */
@@ -2112,7 +2124,7 @@ says?: string, };
 
 /** Numbers of tasks; a task may be counted in several. */
 export type TaskFigures = {
-/** Every task that is kept. */
+/** Every task that is kept and not hidden. */
 all: number, open: number,
 /** A person has to act on it: asked, in trouble, past a limit that asks, or its result is held. */
 needsYou: number,
@@ -2131,7 +2143,9 @@ held: number,
 /** Over, and nobody has to act on it. */
 finished: number,
 /** Ended with an error. */
-failed: number, };
+failed: number,
+/** Hidden by a person: counted in no other figure. */
+hidden: number, };
 
 /** A page of tasks, newest first. */
 export type TaskListDto = { tasks: Array<TaskDto>,
@@ -2497,6 +2511,8 @@ export interface Calls {
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];
   "budgets.show": [OneAgent, BudgetShown];
+  "tasks.hide": [HideTasks, HiddenList];
+  "tasks.unhide": [HideTasks, HiddenList];
   "budgets.set": [SetBudget, BudgetDto];
   "budgets.empty": [OneAgent, BudgetDto];
   "budgets.series": [ShowSeries, SeriesDto];

@@ -63,6 +63,10 @@ export class TaskList {
   /** The task that is open is not among those that match. */
   isOutside = $state(false);
   readonly total = $derived(this.shown.live.total);
+  /** Tasks that match and that a person hid. */
+  readonly hidden = $derived(this.shown.live.hidden);
+  /** Whether this is the list of hidden tasks. */
+  readonly isHidden = $derived(this.filter.flags.includes("hidden"));
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(
     this.cursor === null ? -1 : rowNumberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
