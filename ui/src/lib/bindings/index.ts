@@ -2328,7 +2328,9 @@ destructive: boolean | null,
 /** The server says that it only reads. */
 readOnly: boolean | null,
 /** The schema of its arguments. */
-inputSchema: unknown, };
+inputSchema: unknown,
+/** How large its results usually are; left out while too few were counted in this run. */
+usualResult?: UsualResult, };
 
 /** A server's tools. */
 export type ToolList = {
@@ -2391,6 +2393,13 @@ samples: number, };
 export type VerdictDto = {
 /** Whether the agent gets it. */
 delivered: boolean,
+/** How large the results of a tool usually are, in tokens of an agent's window. */
+export type UsualResult = {
+/** The last results, from which it is taken. */
+samples: number,
+/** Half of them are at most this large. */
+median: number, largest: number, };
+
 /** In which form; null when it does not. */
 form: FormDto | null,
 /** To how many tokens it is cut, with `trimmed`. */

@@ -1,5 +1,7 @@
 /* Text of the servers screen. What a server says is never part of it. */
+import type { UsualResult } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
+import { shortTokens } from "$lib/format/tokens";
 
 interface OnServer {
   readonly agent: string | null;
@@ -115,6 +117,9 @@ export const serversText = {
     destructiveTitle: "The server marks this tool as destructive",
     readOnly: "read-only",
     readOnlyTitle: "The server marks this tool as read-only",
+    usual: (usual: UsualResult) => `≈ ${shortTokens(usual.median, "exact")} tokens`,
+    usualTitle: ({ median, largest, samples }: UsualResult) =>
+      `Usual result: about ${shortTokens(median, "exact")} tokens in an agent’s window, at most ${shortTokens(largest, "exact")} in the last ${count(samples)}.`,
     taskTool: "runs as a task",
     startTask: "Start a task…",
     start: "Start…",
