@@ -29,8 +29,8 @@ pub use registry::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, ProcessExit, ProcessListener, ProcessNews, ProcessObserver,
-    ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
+    ProcessNews, ProcessObserver, ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

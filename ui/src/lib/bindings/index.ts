@@ -1609,8 +1609,12 @@ next: number,
 /** Bytes of text that are kept at most. */
 keptBytes: number, };
 
-/** What a line says. Only `line` is the server's text. */
-export type ServerLogEvent = { "kind": "line", text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
+/** What a line says. Only the text of `line` and `message` is the server's. */
+export type ServerLogEvent = { "kind": "line", text: string, } | { "kind": "message",
+/** Null for a level that MCP does not know. */
+level: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency" | null,
+/** Which part of the server says it. */
+logger: string | null, text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
 /** Taskwarden ended it. */
 byUs: boolean, } | { "kind": "connected" } | { "kind": "disconnected" } | { "kind": "asked", by: string, act: "restart" | "end" | "change", };
 
@@ -2389,10 +2393,6 @@ p95Ms: number,
 /** Finished calls behind the figures. */
 samples: number, };
 
-/** What was decided about a held result. */
-export type VerdictDto = {
-/** Whether the agent gets it. */
-delivered: boolean,
 /** How large the results of a tool usually are, in tokens of an agent's window. */
 export type UsualResult = {
 /** The last results, from which it is taken. */
@@ -2400,6 +2400,10 @@ samples: number,
 /** Half of them are at most this large. */
 median: number, largest: number, };
 
+/** What was decided about a held result. */
+export type VerdictDto = {
+/** Whether the agent gets it. */
+delivered: boolean,
 /** In which form; null when it does not. */
 form: FormDto | null,
 /** To how many tokens it is cut, with `trimmed`. */
@@ -2507,6 +2511,8 @@ export interface Calls {
   "tasks.cancel": [CancelTasks, StopList];
   "tasks.revoke": [RevokeTask, StopList];
   "tasks.unwatch": [Unwatch, TaskDto];
+  "tasks.hide": [HideTasks, HiddenList];
+  "tasks.unhide": [HideTasks, HiddenList];
   "tasks.lookNow": [OneTask, TaskDto];
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];
@@ -2520,8 +2526,6 @@ export interface Calls {
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];
   "budgets.show": [OneAgent, BudgetShown];
-  "tasks.hide": [HideTasks, HiddenList];
-  "tasks.unhide": [HideTasks, HiddenList];
   "budgets.set": [SetBudget, BudgetDto];
   "budgets.empty": [OneAgent, BudgetDto];
   "budgets.series": [ShowSeries, SeriesDto];

@@ -8,7 +8,6 @@ mod child_supervisor;
 mod handshake;
 mod kept_child;
 mod log_lines;
-mod secret_values;
 mod stderr;
 
 #[cfg(test)]
