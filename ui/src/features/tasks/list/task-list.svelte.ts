@@ -63,9 +63,6 @@ export class TaskList {
   /** The task that is open is not among those that match. */
   isOutside = $state(false);
   readonly total = $derived(this.shown.live.total);
-  /** Tasks that match and that a person hid. */
-  readonly hidden = $derived(this.shown.live.hidden);
-  /** Whether this is the list of hidden tasks. */
   readonly isHidden = $derived(this.filter.flags.includes("hidden"));
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(
@@ -87,6 +84,7 @@ export class TaskList {
   #readAt = 0;
   #isReading = false;
   #watched = "";
+  #showsNext = false;
   /** The row under the pointer, by its number; -1 for none. */
   #pointed = -1;
   #hasFocus = false;
@@ -278,6 +276,12 @@ export class TaskList {
     void this.#parseFilter(this.shown.sections.length === 0);
   }
 
+  /** Reads the list again and shows it as it is, also where a person points: they moved the rows themselves. */
+  showNext(): void {
+    this.#showsNext = true;
+    void this.#parseFilter(false);
+  }
+
   /** What this question was answered last time stands until the core answers it anew. */
   #showKept(text: string): void {
     const cached = this.#cache.get(text);
@@ -331,6 +335,8 @@ export class TaskList {
     }
     this.#isReading = true;
     this.#readAt = Date.now();
+    const isOwn = this.#showsNext;
+    this.#showsNext = false;
     const turn = this.#turn;
     const query = this.query();
     try {
@@ -345,7 +351,7 @@ export class TaskList {
       );
       this.reach = view.text ?? null;
       this.#keep(answers.flatMap(({ rows }) => rows));
-      this.shown = isNew ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
+      this.shown = isNew || isOwn ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
       if (this.shown.pendingChanges === 0) this.#keepCursor();
       this.error = null;
       this.loadedAt = Date.now();
