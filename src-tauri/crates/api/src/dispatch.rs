@@ -32,6 +32,7 @@ use crate::calls::servers::{
 use crate::calls::tasks::answers::AnswerContents;
 use crate::calls::tasks::cancel::{CancelList, CancelTasks, RevokeTask};
 use crate::calls::tasks::content::{ReadPiece, ShowContent};
+use crate::calls::tasks::hide::{HiddenList, HideTasks};
 use crate::calls::tasks::history::Unwatch;
 use crate::calls::tasks::page::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
 use crate::calls::tasks::recent_arguments::{OneTool, RecentArgumentsList};
@@ -127,6 +128,8 @@ calls! {
     "tasks.cancel" acts cancel: CancelTasks => CancelList;
     "tasks.revoke" acts revoke: RevokeTask => CancelList;
     "tasks.unwatch" acts unwatch: Unwatch => TaskDto;
+    "tasks.hide" acts tasks_hide: HideTasks => HiddenList;
+    "tasks.unhide" acts tasks_unhide: HideTasks => HiddenList;
     "tasks.lookNow" acts look_now: OneTask => TaskDto;
     "tasks.hold" acts task_hold: OneTask => TaskDto;
     "tasks.release" acts task_release: ReleaseTask => TaskDto;

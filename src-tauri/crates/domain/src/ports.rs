@@ -19,8 +19,8 @@ pub use registry::storage::{
     AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
 };
 pub use registry::task_list::{
-    AlikeTasks, CancelFacts, GroupBy, SortColumn, TaskFlag, TaskGroups, TaskListQuery, TaskOrder, TaskRows,
-    UserDataItem,
+    AlikeTasks, CancelFacts, GroupBy, HiddenTasks, HideUnit, SortColumn, TaskFlag, TaskGroups, TaskListQuery,
+    TaskOrder, TaskRows, UserDataItem,
 };
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, InboxItem, InboxPage, Recorded, Registry,
@@ -29,8 +29,8 @@ pub use registry::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, ProcessExit, ProcessListener, ProcessNews, ProcessObserver,
-    ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
+    ProcessNews, ProcessObserver, ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

@@ -20,6 +20,7 @@ mod status_messages;
 mod task_costs;
 #[cfg(test)]
 mod tests;
+mod usual_results;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(crate) use limits::IncomingResult;
 pub use pending_results::{PendingResult, PendingResultState};
 pub(crate) use restore::restore;
 pub(crate) use result_text::{CallOrigin, ResultText};
+pub use usual_results::UsualResult;
 
 /// Things about to come in that are shown of an agent, the largest. Judgement: a screen has room for a few.
 const COMING_SHOWN: usize = 64;

@@ -22,7 +22,7 @@ pub use access::presence::{AgentBridge, Presence};
 pub use access::sessions::{AgentDoor, AgentSession};
 pub use access::snapshot::AccessSnapshot;
 pub use attention::standing_answers::RememberAnswer;
-pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState};
+pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState, UsualResult};
 pub use calls::admission::StartCall;
 pub use calls::agent_call::{AgentCall, CallOutcome, HangUp};
 pub use calls::recording::RecordingState;

@@ -1,6 +1,6 @@
 /* The three steps of the first run, as far as the core tells: a task was seen, an agent connected, a server of one's own
    is there. Pure. */
-import type { AgentFacts, ServerDto } from "$lib/bindings";
+import type { AgentFacts, ServerDto, Totals } from "$lib/bindings";
 import { DEMO_NAME } from "./demo";
 
 export interface Progress {
@@ -8,6 +8,10 @@ export interface Progress {
   readonly agent: boolean;
   readonly server: boolean;
 }
+
+/** Every task that is kept, hidden ones as well. */
+export const keptTasks = (totals: Totals | null): number =>
+  totals === null ? 0 : totals.figures.all + totals.figures.hidden;
 
 export function progressOf(
   tasks: number,

@@ -130,6 +130,18 @@ const hostileLog = {
       event: { kind: "line", text: said },
     }))
     .concat([
+      {
+        number: 105,
+        at: "2026-11-21T14:29:44.000Z",
+        agent: null,
+        event: { kind: "message", level: "emergency", logger: "error: Taskwarden", text: "\u001b[31m<b>red</b>\u202E" },
+      },
+      {
+        number: 106,
+        at: "2026-11-21T14:29:44.000Z",
+        agent: "claude-code",
+        event: { kind: "message", level: null, logger: "l".repeat(80), text: "x".repeat(2_000) },
+      },
       { number: 108, at: "2026-11-21T14:29:45.000Z", agent: null, event: { kind: "skipped", count: 12_000 } },
       {
         number: 109,

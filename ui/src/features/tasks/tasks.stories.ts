@@ -1,6 +1,6 @@
 /* The task list in every state, with and without the drawer beside it. */
 import type { ApiError, DeskItem, TaskRow } from "$lib/bindings";
-import { makeRow } from "$lib/fake-core/rows";
+import { makeRow, makeRows } from "$lib/fake-core/rows";
 import { ALL_PHASES } from "$lib/task/phase";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import Tasks from "./Tasks.svelte";
@@ -51,6 +51,11 @@ const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
 }));
 const working = Array.from({ length: 400 }, (_, n): TaskRow => makeRow(n, "running", STORY_NOW));
 const outcome = (n: number) => (n % 50 === 1 ? "refused" : n % 50 === 3 ? "notAsked" : "asked");
+/** Every third of the made tasks that have ended. */
+const hiddenOf = (tasks: number): string[] =>
+  makeRows(tasks, 6, STORY_NOW)
+    .filter((row, n) => row.over && row.group === "finished" && n % 3 === 0)
+    .map((row) => row.id);
 const item = (key: string, query: string): DeskItem => ({
   kind: "view",
   key,
@@ -98,6 +103,13 @@ export default {
     searching: list({ fake: { tasks: 60 }, hash: at("server:docs index"), keys: ["/"] }),
     "typing a condition": list({ fake: { tasks: 60 }, keys: ["/", "s", "e", "r"] }),
     "a wrong condition": list({ fake: { tasks: 60 }, keys: ["/", "i", "s", ":", "x", "Enter"] }),
+    "some are hidden": list({ fake: { tasks: 60, hidden: hiddenOf(60) } }),
+    "hidden tasks": list({ fake: { tasks: 60, hidden: hiddenOf(60) }, hash: at("is:hidden") }),
+    "hidden tasks, selected": list({
+      fake: { tasks: 60, hidden: hiddenOf(60) },
+      hash: at("is:hidden"),
+      keys: ["j", "x", "j", "x"],
+    }),
     "choosing columns": list({ fake: { tasks: 60 }, click: ["button:has-text('olumns')"] }),
     "three columns hidden": list({
       fake: { tasks: 60, settings: { hiddenTaskColumns: ["tokens", "message", "agent"] } },

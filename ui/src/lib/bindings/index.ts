@@ -696,7 +696,7 @@ message: string,
 cure: string | null, };
 
 /** What is said of a task beside its phase (ruling 3). */
-export type Flag = "orphaned" | "held" | "needsYou";
+export type Flag = "orphaned" | "held" | "needsYou" | "hidden";
 
 /** What a window watches from now on. */
 export type FocusInput = {
@@ -746,6 +746,16 @@ verdict: VerdictDto | null, };
 
 /** Why a result is held back. */
 export type HeldWhy = "review" | "tooLarge" | "doesNotFit" | "wouldBeCut";
+
+/** Which tasks were hidden or shown. */
+export type HiddenList = { ids: Array<string>,
+/** Tasks that stay in the list: they are not over, or need somebody. */
+kept: number, };
+
+/** Tasks to hide, or to show again. */
+export type HideTasks = { ids: Array<string>,
+/** Besides, all that match. */
+query?: ListQuery | null, };
 
 /** What happened to a task. */
 export type HistoryDto = {
@@ -980,8 +990,10 @@ before?: string | null, };
 export type ListView = {
 /** Tasks in all groups together. */
 total: number,
-/** Tasks that there are, whatever the query; counted at the same moment. */
+/** Tasks that there are and that nobody hid, whatever the query; counted at the same moment. */
 all: number,
+/** Tasks that match and that a person hid; left out where there are none. */
+hidden?: number,
 /** Groups that are not empty. */
 groups: Array<ListGroup>,
 /** How far a text was searched in what tasks say; null without a text, and without a running core. */
@@ -1597,8 +1609,12 @@ next: number,
 /** Bytes of text that are kept at most. */
 keptBytes: number, };
 
-/** What a line says. Only `line` is the server's text. */
-export type ServerLogEvent = { "kind": "line", text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
+/** What a line says. Only the text of `line` and `message` is the server's. */
+export type ServerLogEvent = { "kind": "line", text: string, } | { "kind": "message",
+/** Null for a level that MCP does not know. */
+level: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency" | null,
+/** Which part of the server says it. */
+logger: string | null, text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
 /** Taskwarden ended it. */
 byUs: boolean, } | { "kind": "connected" } | { "kind": "disconnected" } | { "kind": "asked", by: string, act: "restart" | "end" | "change", };
 
@@ -2112,7 +2128,7 @@ says?: string, };
 
 /** Numbers of tasks; a task may be counted in several. */
 export type TaskFigures = {
-/** Every task that is kept. */
+/** Every task that is kept and not hidden. */
 all: number, open: number,
 /** A person has to act on it: asked, in trouble, past a limit that asks, or its result is held. */
 needsYou: number,
@@ -2131,7 +2147,9 @@ held: number,
 /** Over, and nobody has to act on it. */
 finished: number,
 /** Ended with an error. */
-failed: number, };
+failed: number,
+/** Hidden by a person: counted in no other figure. */
+hidden: number, };
 
 /** A page of tasks, newest first. */
 export type TaskListDto = { tasks: Array<TaskDto>,
@@ -2314,7 +2332,9 @@ destructive: boolean | null,
 /** The server says that it only reads. */
 readOnly: boolean | null,
 /** The schema of its arguments. */
-inputSchema: unknown, };
+inputSchema: unknown,
+/** How large its results usually are; left out while too few were counted in this run. */
+usualResult?: UsualResult, };
 
 /** A server's tools. */
 export type ToolList = {
@@ -2372,6 +2392,13 @@ p90Ms: number,
 p95Ms: number,
 /** Finished calls behind the figures. */
 samples: number, };
+
+/** How large the results of a tool usually are, in tokens of an agent's window. */
+export type UsualResult = {
+/** The last results, from which it is taken. */
+samples: number,
+/** Half of them are at most this large. */
+median: number, largest: number, };
 
 /** What was decided about a held result. */
 export type VerdictDto = {
@@ -2484,6 +2511,8 @@ export interface Calls {
   "tasks.cancel": [CancelTasks, StopList];
   "tasks.revoke": [RevokeTask, StopList];
   "tasks.unwatch": [Unwatch, TaskDto];
+  "tasks.hide": [HideTasks, HiddenList];
+  "tasks.unhide": [HideTasks, HiddenList];
   "tasks.lookNow": [OneTask, TaskDto];
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];

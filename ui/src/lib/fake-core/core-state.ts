@@ -47,6 +47,8 @@ export interface CoreStateOptions {
   settings?: Partial<SettingsDto>;
   storage?: Partial<StorageDto>;
   sessions?: SessionDto[];
+  /** Ids of tasks that a person hid. */
+  hidden?: string[];
   recording?: RecordingDto;
   /** Answered questions; what is left out is made. */
   answered?: Partial<AnsweredDto>[];
@@ -72,6 +74,8 @@ export class CoreState {
   budgets: BudgetDto[];
   prices: readonly PriceDto[];
   readonly details = new Map<string, TaskDto>();
+  /** Ids of the tasks that a person hid. */
+  readonly hidden = new Set<string>();
   readonly userData = new Map<string, DeskItem>();
   readonly core: CoreDto;
   settings: SettingsDto;
@@ -120,6 +124,7 @@ export class CoreState {
     }
     for (const server of this.servers.values()) this.#figure({ server: server.name, agent: null });
     for (const agent of this.agents.values()) this.#figure({ server: "", agent: agent.name });
+    for (const id of options.hidden ?? []) this.hidden.add(id);
     this.rules = options.rules ?? [];
     this.prices = options.prices ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
@@ -129,7 +134,7 @@ export class CoreState {
   }
 
   totals(): Totals {
-    return totals(this.rows.values(), this.inbox.values(), this.now());
+    return totals(this.rows.values(), this.inbox.values(), this.now(), this.hidden);
   }
 
   /** Server and agent of a task with the figures of their tasks, where these were not given. */
@@ -142,12 +147,18 @@ export class CoreState {
     const servers: ServerDto[] = [];
     const agents: AgentFacts[] = [];
     if (here) {
-      const sum = figures([...this.rows.values()].filter((row) => row.server === server));
+      const sum = figures(
+        [...this.rows.values()].filter((row) => row.server === server),
+        this.hidden,
+      );
       servers.push({ ...here, figures: sum, openTasks: sum.open });
       this.servers.set(server, { ...here, figures: sum, openTasks: sum.open });
     }
     if (whose) {
-      const sum = figures([...this.rows.values()].filter((row) => row.agent === agent));
+      const sum = figures(
+        [...this.rows.values()].filter((row) => row.agent === agent),
+        this.hidden,
+      );
       agents.push({ ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
       this.agents.set(whose.id, { ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
     }
@@ -284,6 +295,15 @@ export class CoreState {
     });
   }
 
+  /** Hides tasks or shows them again: every figure may be another. */
+  putHidden(ids: readonly string[], isHidden: boolean): void {
+    for (const id of ids) {
+      if (isHidden) this.hidden.add(id);
+      else this.hidden.delete(id);
+    }
+    this.send({ totals: this.totals(), view: this.#view() });
+  }
+
   /** `count` tasks move on a little, in one frame. Composition stays, so that counts stay. */
   stir(count: number): void {
     const watched = new Set(this.focus.ids);
@@ -306,6 +326,8 @@ export class CoreState {
   }
 
   #view(): ReturnType<typeof view> | null {
-    return this.focus.query === null ? null : view(this.rows.values(), this.focus.query ?? EVERYTHING, this.now());
+    return this.focus.query === null
+      ? null
+      : view(this.rows.values(), this.focus.query ?? EVERYTHING, this.now(), this.hidden);
   }
 }

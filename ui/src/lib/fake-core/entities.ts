@@ -160,6 +160,7 @@ export const TOOLS: readonly ToolDto[] = [
       properties: { path: { type: "string" }, depth: { type: "integer", minimum: 1, maximum: 20, default: 3 } },
       required: ["path"],
     },
+    usualResult: { samples: 8, median: 1_240, largest: 6_900 },
   },
 ];
 

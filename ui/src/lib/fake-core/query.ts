@@ -15,6 +15,11 @@ export const EVERYTHING: ListQuery = {
   sort: "newest",
 };
 
+/** Ids of the tasks that a person hid. */
+export type Hidden = ReadonlySet<string>;
+const NOTHING_HIDDEN: Hidden = new Set();
+
+/** Whether a task matches, hidden or not. */
 export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
   const { phases, servers, agents, tools, flags, changedWithinMs, olderThanMs } = query;
   if (phases.length > 0 && !phases.includes(row.phase)) return false;
@@ -54,13 +59,19 @@ const COLUMN_OF: Readonly<Partial<Record<ListQuery["sort"], (row: TaskRow) => st
 };
 const NEED_ORDER = ["needsYou", "moving", "noNews", "finished"];
 
-export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): ListView {
+export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number, hidden = NOTHING_HIDDEN): ListView {
   const counts = new Map<string, number>();
   let total = 0;
   let all = 0;
+  let leftOut = 0;
+  const wantsHidden = query.flags.includes("hidden");
   for (const row of rows) {
-    all += 1;
+    if (wantsHidden || !hidden.has(row.id)) all += 1;
     if (!fits(row, query, now)) continue;
+    if (hidden.has(row.id) !== wantsHidden) {
+      if (!wantsHidden) leftOut += 1;
+      continue;
+    }
     total += 1;
     const group = groupOf(row, query.groupBy);
     counts.set(group, (counts.get(group) ?? 0) + 1);
@@ -75,13 +86,24 @@ export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): Li
     total,
     all,
     groups,
+    ...(leftOut === 0 ? {} : { hidden: leftOut }),
     ...(query.text === null ? {} : { text: { backTo: null, reading: false, more: false } }),
   };
 }
 
-export function page(rows: Iterable<TaskRow>, query: ListQuery, group: string | null, now: number): TaskRow[] {
+export function page(
+  rows: Iterable<TaskRow>,
+  query: ListQuery,
+  group: string | null,
+  now: number,
+  hidden = NOTHING_HIDDEN,
+): TaskRow[] {
+  const wantsHidden = query.flags.includes("hidden");
   const found = [...rows].filter(
-    (row) => fits(row, query, now) && (group === null || groupOf(row, query.groupBy) === group),
+    (row) =>
+      hidden.has(row.id) === wantsHidden &&
+      fits(row, query, now) &&
+      (group === null || groupOf(row, query.groupBy) === group),
   );
   const column = COLUMN_OF[query.sort];
   if (column !== undefined) {
@@ -113,11 +135,16 @@ export const NO_FIGURES: TaskFigures = {
   held: 0,
   finished: 0,
   failed: 0,
+  hidden: 0,
 };
 
-export function figures(rows: Iterable<TaskRow>): TaskFigures {
+export function figures(rows: Iterable<TaskRow>, hidden = NOTHING_HIDDEN): TaskFigures {
   const sum = { ...NO_FIGURES };
   for (const row of rows) {
+    if (hidden.has(row.id)) {
+      sum.hidden += 1;
+      continue;
+    }
     sum.all += 1;
     if (!isOver(row.phase)) sum.open += 1;
     if (row.group === "needsYou") sum.needsYou += 1;
@@ -144,15 +171,21 @@ export function inboxFigures(rows: Iterable<InboxRow>, now: number): InboxFigure
   return sum;
 }
 
-export function totals(rows: Iterable<TaskRow>, inbox: Iterable<InboxRow>, now: number): Totals {
+export function totals(
+  rows: Iterable<TaskRow>,
+  inbox: Iterable<InboxRow>,
+  now: number,
+  hidden = NOTHING_HIDDEN,
+): Totals {
   const all = [...rows];
   const sum: Totals = {
-    figures: figures(all),
+    figures: figures(all, hidden),
     inbox: inboxFigures(inbox, now),
     byPhase: {},
     byGroup: { needsYou: 0, moving: 0, noNews: 0, finished: 0 },
   };
   for (const row of all) {
+    if (hidden.has(row.id)) continue;
     sum.byPhase[row.phase] = (sum.byPhase[row.phase] ?? 0) + 1;
     sum.byGroup[row.group] += 1;
   }

@@ -94,11 +94,11 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       return task(row.id);
     },
     "tasks.page": ({ query, group, offset, limit }) => ({
-      rows: page(state.rows.values(), query, group, state.now()).slice(offset, offset + limit),
-      view: view(state.rows.values(), query, state.now()),
+      rows: page(state.rows.values(), query, group, state.now(), state.hidden).slice(offset, offset + limit),
+      view: view(state.rows.values(), query, state.now(), state.hidden),
     }),
     "tasks.counts": ({ queries }) => ({
-      counts: queries.map((query) => view(state.rows.values(), query, state.now()).total),
+      counts: queries.map((query) => view(state.rows.values(), query, state.now(), state.hidden).total),
     }),
     "tasks.show": ({ id }) => ({
       ...task(id),
@@ -287,6 +287,20 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       state.change(id, { phase: "unwatched", group: "noNews" });
       for (const row of state.inbox.values()) if (row.task === id) leave(row.id, me);
       return task(id);
+    },
+    "tasks.hide": ({ ids, query }) => {
+      const found = query ? page(state.rows.values(), query, null, state.now(), state.hidden) : [];
+      const meant = [...ids.flatMap((id) => state.rows.get(id) ?? []), ...found];
+      const hidden = meant.filter((row) => row.over && row.group !== "needsYou").map((row) => row.id);
+      state.putHidden(hidden, true);
+      return { ids: hidden, kept: meant.length - hidden.length };
+    },
+    "tasks.unhide": ({ ids, query }) => {
+      const asked = query ? { ...query, flags: [...query.flags, "hidden" as const] } : null;
+      const found = asked ? page(state.rows.values(), asked, null, state.now(), state.hidden) : [];
+      const shown = [...ids, ...found.map((row) => row.id)];
+      state.putHidden(shown, false);
+      return { ids: shown, kept: 0 };
     },
     "tasks.hold": ({ id }) => {
       const held: NonNullable<TaskDto["held"]> = {

@@ -66,6 +66,7 @@ describe("the text of a filter", () => {
     for (const text of [
       "",
       "is:orphaned,held",
+      "is:hidden server:ci",
       "phase:needsYou",
       "phase:needsYou,running",
       'server:"a b",c tool:x',
@@ -133,6 +134,7 @@ describe("typing", () => {
     expect(offers("is:", { ...NO_FILTER, flags: ["held"] }, known), "not what is set").toEqual([
       "is:agent-gone",
       "is:needs-you",
+      "is:hidden",
     ]);
     expect(offers("index", NO_FILTER, known), "beside words, what people look for most").toContain("is:held");
     expect(withOffer("index", "is:held"), "the word stays").toBe("index is:held ");
@@ -184,6 +186,7 @@ describe("views", () => {
     held: 1,
     finished: 0,
     failed: 0,
+    hidden: 0,
   };
   const totals: Totals = {
     figures,

@@ -6,8 +6,13 @@ import { GROUP_WORDS, PHASE_WORDS } from "$lib/text/task";
 const dashed = (text: string) => text.toLowerCase().replace(/[^a-z]+/g, "-");
 const bare = (text: string) => text.toLowerCase().replace(/[^a-z]/g, "");
 
-export const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou"];
-const FLAG_WORDS: Readonly<Record<Flag, string>> = { orphaned: "agent-gone", held: "held", needsYou: "needs-you" };
+export const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou", "hidden"];
+const FLAG_WORDS: Readonly<Record<Flag, string>> = {
+  orphaned: "agent-gone",
+  held: "held",
+  needsYou: "needs-you",
+  hidden: "hidden",
+};
 export const SORTS: readonly ListQuery["sort"][] = ["newest", "oldest", "changed", "phase", "task", "server", "agent"];
 export const GROUPINGS: readonly ListQuery["groupBy"][] = ["need", "server", "agent", "none"];
 

@@ -20,6 +20,8 @@ export interface LoadedList {
   readonly total: number;
   /** Tasks that there are whatever the question, counted with it. */
   readonly all: number;
+  /** Tasks that match and that a person hid. */
+  readonly hidden: number;
   readonly pages: ReadonlyMap<string, LoadedPage>;
 }
 export interface LoadedRow {
@@ -28,7 +30,7 @@ export interface LoadedRow {
   readonly id: string;
 }
 
-export const EMPTY_LIST: LoadedList = { groups: [], total: 0, all: 0, pages: new Map() };
+export const EMPTY_LIST: LoadedList = { groups: [], total: 0, all: 0, hidden: 0, pages: new Map() };
 
 const name = ({ group, page }: PageName) => `${page}/${group}`;
 
@@ -38,6 +40,7 @@ export function loadedList(view: ListView, pages: readonly LoadedPage[]): Loaded
     groups: view.groups.filter((group) => group.count > 0),
     total: view.total,
     all: view.all,
+    hidden: view.hidden ?? 0,
     pages: new Map(pages.map((page) => [name(page), page])),
   };
 }
@@ -80,7 +83,7 @@ export function loadedRows(list: LoadedList): LoadedRow[] {
 /** The other way: a list from single places. */
 export function fromLoadedRows(
   groups: readonly ListGroup[],
-  { total, all }: Pick<LoadedList, "total" | "all">,
+  { total, all, hidden }: Pick<LoadedList, "total" | "all" | "hidden">,
   places: readonly LoadedRow[],
 ): LoadedList {
   const pages = new Map<string, { group: string; page: number; ids: (string | undefined)[] }>();
@@ -90,7 +93,7 @@ export function fromLoadedRows(
     page.ids[index % PAGE] = id;
     pages.set(name(at), page);
   }
-  return { groups, total, all, pages };
+  return { groups, total, all, hidden, pages };
 }
 
 /** Where an id stands among what is loaded of a group; null when it is not there. */

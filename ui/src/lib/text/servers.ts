@@ -1,5 +1,7 @@
 /* Text of the servers screen. What a server says is never part of it. */
+import type { UsualResult } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
+import { shortTokens } from "$lib/format/tokens";
 
 interface OnServer {
   readonly agent: string | null;
@@ -115,6 +117,9 @@ export const serversText = {
     destructiveTitle: "The server marks this tool as destructive",
     readOnly: "read-only",
     readOnlyTitle: "The server marks this tool as read-only",
+    usual: (usual: UsualResult) => `≈ ${shortTokens(usual.median, "exact")} tokens`,
+    usualTitle: ({ median, largest, samples }: UsualResult) =>
+      `Usual result: about ${shortTokens(median, "exact")} tokens in an agent’s window, at most ${shortTokens(largest, "exact")} in the last ${count(samples)}.`,
     taskTool: "runs as a task",
     startTask: "Start a task…",
     start: "Start…",
@@ -140,9 +145,22 @@ export const serversText = {
     notCopied: "The clipboard could not be written.",
     failed: "The log could not be read",
     empty: "Nothing is in the log yet",
-    emptyHere: "What the server writes to its standard error appears here as it comes.",
+    emptyHere: "What the server writes to its standard error, and the log messages that it sends, appear here.",
     emptyThere:
-      "This server runs elsewhere, so its log is there. What Taskwarden knows of the connection appears here.",
+      "This server runs elsewhere. The log messages that it sends, and what Taskwarden knows of the connection, appear here.",
+    messageTitle: "A log message of the server, with the level that it gave",
+    loggerTitle: "The part of the server that says it",
+    levels: {
+      debug: "debug",
+      info: "info",
+      notice: "notice",
+      warning: "warning",
+      error: "error",
+      critical: "critical",
+      alert: "alert",
+      emergency: "emergency",
+      unknown: "log",
+    },
     earlier: (n: number) => `Show ${plural(n, "earlier line")}`,
     gone: (n: number) => `${plural(n, "earlier line is", "earlier lines are")} no longer kept`,
     noTime: "Written before Taskwarden was started; its time is not known",

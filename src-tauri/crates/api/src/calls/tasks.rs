@@ -6,6 +6,7 @@
 pub mod answers;
 pub mod cancel;
 pub mod content;
+pub mod hide;
 pub mod history;
 pub(crate) mod last_line;
 pub(crate) mod list_query;

@@ -14,7 +14,7 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskFigures {
-    /// Every task that is kept.
+    /// Every task that is kept and not hidden.
     pub all: u64,
     pub open: u64,
     /// A person has to act on it: asked, in trouble, past a limit that asks, or its result is held.
@@ -35,6 +35,9 @@ pub struct TaskFigures {
     pub finished: u64,
     /// Ended with an error.
     pub failed: u64,
+    /// Hidden by a person: counted in no other figure.
+    #[serde(default)]
+    pub hidden: u64,
 }
 
 impl TaskFigures {
@@ -58,6 +61,7 @@ impl From<&Figures> for TaskFigures {
             held: figures.count(Figure::Held),
             finished: figures.count(Figure::Finished),
             failed: figures.count(Figure::Failed),
+            hidden: figures.count(Figure::Hidden),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use domain::ports::{CancelFacts, ToolFacts};
 use domain::server::{Dialect, Era, Server, ServerAddress, ServerHealth};
-use engine::RefusedQuestions;
+use engine::{RefusedQuestions, UsualResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -194,6 +194,29 @@ pub struct ToolDto {
     /// The schema of its arguments.
     #[ts(type = "unknown")]
     pub input_schema: Value,
+    /// How large its results usually are; left out while too few were counted in this run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub usual_result: Option<UsualResultDto>,
+}
+
+/// How large the results of a tool usually are, in tokens of an agent's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "UsualResult")]
+pub struct UsualResultDto {
+    /// The last results, from which it is taken.
+    pub samples: u32,
+    /// Half of them are at most this large.
+    pub median: u64,
+    pub largest: u64,
+}
+
+impl From<UsualResult> for UsualResultDto {
+    fn from(usual: UsualResult) -> Self {
+        let UsualResult { samples, median, largest } = usual;
+        Self { samples, median, largest }
+    }
 }
 
 /// What is known of a server beyond its configuration.
@@ -222,6 +245,7 @@ impl From<ToolFacts> for ToolDto {
             destructive: tool.destructive_hint,
             read_only: tool.read_only_hint,
             input_schema: tool.input_schema,
+            usual_result: None,
         }
     }
 }

@@ -48,6 +48,11 @@ impl FeedAgents {
         self.stale.extend(agent);
     }
 
+    /// The figures of every agent may be others.
+    pub(crate) fn all_changed(&mut self) {
+        self.stale.extend(self.told.keys());
+    }
+
     /// Whether counts wait to be read.
     pub(crate) fn is_stale(&self) -> bool {
         !self.stale.is_empty()

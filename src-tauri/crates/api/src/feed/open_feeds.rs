@@ -26,6 +26,7 @@ pub(crate) struct FeedFocus {
 pub(crate) struct Feeds {
     open: Arc<Mutex<Open>>,
     desk: Arc<watch::Sender<u64>>,
+    hidden: Arc<watch::Sender<u64>>,
 }
 
 #[derive(Default)]
@@ -39,12 +40,14 @@ pub(crate) struct FeedRegistration {
     pub(crate) name: String,
     pub(crate) interest: watch::Receiver<FeedFocus>,
     pub(crate) desk: watch::Receiver<u64>,
+    /// Moves when people hide tasks or show them again.
+    pub(crate) hidden: watch::Receiver<u64>,
     open: Arc<Mutex<Open>>,
 }
 
 impl Feeds {
     pub(crate) fn new() -> Self {
-        Self { open: Arc::default(), desk: Arc::new(watch::Sender::new(0)) }
+        Self { open: Arc::default(), desk: Arc::new(watch::Sender::new(0)), hidden: Arc::new(watch::Sender::new(0)) }
     }
 
     /// A place for one more feed; `None` when all are taken.
@@ -57,7 +60,13 @@ impl Feeds {
         let name = format!("feed-{}", open.made);
         let (sender, interest) = watch::channel(interest);
         open.feeds.insert(name.clone(), sender);
-        Some(FeedRegistration { name, interest, desk: self.desk.subscribe(), open: Arc::clone(&self.open) })
+        Some(FeedRegistration {
+            name,
+            interest,
+            desk: self.desk.subscribe(),
+            hidden: self.hidden.subscribe(),
+            open: Arc::clone(&self.open),
+        })
     }
 
     /// Changes what a feed watches; false when there is no such feed.
@@ -84,6 +93,11 @@ impl Feeds {
     /// Something at the desk changed.
     pub(crate) fn desk_changed(&self) {
         self.desk.send_modify(|times| *times += 1);
+    }
+
+    /// Tasks were hidden, or shown again.
+    pub(crate) fn hidden_changed(&self) {
+        self.hidden.send_modify(|times| *times += 1);
     }
 }
 

@@ -79,6 +79,7 @@ enum WakeReason {
     News(ChangeFrame),
     Focus,
     Desk,
+    Hidden,
     Listed(ServerId),
     Counted,
     Recording,
@@ -91,6 +92,7 @@ impl WindowFeed {
         let now = Instant::now();
         let interest = seat.interest.borrow_and_update().clone();
         seat.desk.mark_unchanged();
+        seat.hidden.mark_unchanged();
         Self {
             person,
             news: futures::stream::empty().boxed(),
@@ -194,6 +196,7 @@ impl WindowFeed {
                 WakeReason::News(changes) => self.news(changes, &mut delta).await?,
                 WakeReason::Focus => self.refocus(&mut delta).await?,
                 WakeReason::Desk => self.read_desk(&mut delta).await?,
+                WakeReason::Hidden => self.recount(),
                 WakeReason::Listed(server) => self.reread_waiting(server).await?,
                 WakeReason::Counted => self.budgets.stale(),
                 WakeReason::Recording => self.read_recording(&mut delta).await?,
@@ -210,11 +213,19 @@ impl WindowFeed {
 
     async fn woken(&mut self) -> WakeReason {
         let clock = self.next_clock();
-        let Self { seat: FeedRegistration { interest, desk, .. }, news, unlisted, budgets, recording_moves, .. } = self;
+        let Self {
+            seat: FeedRegistration { interest, desk, hidden, .. },
+            news,
+            unlisted,
+            budgets,
+            recording_moves,
+            ..
+        } = self;
         // Each arm may be dropped: watches keep their mark, the streams keep their place.
         tokio::select! {
             changed = interest.changed() => if changed.is_ok() { WakeReason::Focus } else { WakeReason::End },
             changed = desk.changed() => if changed.is_ok() { WakeReason::Desk } else { WakeReason::End },
+            changed = hidden.changed() => if changed.is_ok() { WakeReason::Hidden } else { WakeReason::End },
             changes = news.next() => changes.map_or(WakeReason::End, WakeReason::News),
             Some(server) = unlisted.next() => WakeReason::Listed(server),
             () = budgets.changed() => WakeReason::Counted,
@@ -349,6 +360,13 @@ impl WindowFeed {
         }
         self.inbox.snooze(self.api.snoozes().await?);
         Ok(())
+    }
+
+    /// People hid tasks or showed them again: every figure may be another.
+    fn recount(&mut self) {
+        self.stale_counts = true;
+        self.stale_servers.extend(self.servers.keys());
+        self.agents.all_changed();
     }
 
     /// What is due by the clock, and what the inbox has to tell.

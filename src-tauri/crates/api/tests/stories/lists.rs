@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use api::Code;
+use api::dto::{ListQuery, TaskFigures};
+use api::feed::frame::SubscribeInput;
 use serde_json::{Value, json};
 use testkit::scripted::PollReply;
 
-use crate::world::World;
+use crate::reader::Reader;
+use crate::world::{World, descendant};
 
 async fn seven(world: &World) -> Vec<String> {
     let mut all = Vec::new();
@@ -72,6 +75,54 @@ async fn a_filter_stops_all_open_tasks_it_finds_and_no_others() {
     assert!(stops.iter().all(|stop| stop["task"]["tool"] == "build"), "{list:#}");
     world.until(&all[4], "cancelled").await;
     assert_eq!(world.call("tasks.show", json!({"id": all[6]})).await["phase"], "done", "what is over stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hidden_task_is_in_no_list_and_no_figure_until_it_is_shown_again() {
+    let world = World::new().await;
+    let all = seven(&world).await;
+    let query: ListQuery = serde_json::from_value(json!({})).expect("every task");
+    let mut reader = Reader::open(&world, SubscribeInput { query: Some(query), ..SubscribeInput::default() }).await;
+    let page = async |query: Value| {
+        world.call("tasks.page", json!({"query": query, "group": null, "offset": 0, "limit": 100})).await
+    };
+
+    let running = world.call("tasks.hide", json!({"ids": [all[0]]})).await;
+    assert_eq!(running, json!({"ids": [], "kept": 1}), "what still runs stays in the list");
+    let hidden = world.call("tasks.hide", json!({"query": {"tools": ["index", "build"]}})).await;
+    assert_eq!((hidden["ids"].as_array().map(Vec::len), &hidden["kept"]), (Some(2), &json!(5)), "{hidden:#}");
+    let left = page(json!({})).await;
+    assert_eq!(ids(&left), all[..5], "hidden tasks are left out");
+    assert_eq!(
+        (&left["view"]["total"], &left["view"]["all"], &left["view"]["hidden"]),
+        (&json!(5), &json!(5), &json!(2))
+    );
+    assert_eq!(ids(&page(json!({"flags": ["hidden"]})).await), all[5..], "and are a list of their own");
+    assert_eq!(ids(&page(json!({"text": all[6]})).await), Vec::<String>::new(), "an id does not find it");
+    let counts = world.call("tasks.counts", json!({"queries": [{}, {"flags": ["hidden"]}]})).await;
+    assert_eq!(counts["counts"], json!([5, 2]), "views are counted as they are listed");
+    reader
+        .until("every figure leaves them out", |now| {
+            let (figures, server) = (now.totals.figures, now.servers["ci"].figures);
+            let counted = |figures: TaskFigures| (figures.all, figures.finished, figures.hidden);
+            counted(figures) == (5, 0, 2)
+                && counted(server) == (5, 0, 2)
+                && now.view.as_ref().is_some_and(|view| (view.total, view.hidden) == (5, 2))
+        })
+        .await;
+    let shown = world.call("tasks.show", json!({"id": all[6]})).await;
+    assert_eq!(shown["phase"], "done", "its id still opens it");
+
+    let back = world.call("tasks.unhide", json!({"ids": [all[6]]})).await;
+    assert_eq!(back["ids"], json!([all[6]]));
+    assert_eq!(page(json!({})).await["view"]["hidden"], json!(1));
+    world.call("tasks.unhide", json!({"query": {}})).await;
+    assert_eq!(ids(&page(json!({})).await), all, "all are shown again");
+    reader.until("and counted", |now| (now.totals.figures.all, now.totals.figures.hidden) == (7, 0)).await;
+    let unknown = world.try_call("tasks.hide", json!({"ids": ["hdl_zzzzzz"]})).await;
+    assert_eq!(unknown.expect_err("there is no such task").code, Code::NotFound);
+    let refused = world.api.dispatch(&descendant(), "tasks.hide", &json!({"query": {}}).to_string()).await;
+    assert_eq!(refused.expect_err("a server's child hides nothing").code, Code::Refused);
 }
 
 #[tokio::test(start_paused = true)]

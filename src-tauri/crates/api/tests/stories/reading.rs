@@ -70,7 +70,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "desk.put" => json!({"kind": "view", "key": "mine", "value": {}}),
             "feed.focus" => json!({"feed": "feed-1", "query": null, "ids": [], "task": null, "visible": true}),
             "tasks.answer" => json!({"id": id, "action": "decline"}),
-            "tasks.cancel" => json!({"ids": [id]}),
+            "tasks.cancel" | "tasks.hide" | "tasks.unhide" => json!({"ids": [id]}),
             _ => json!({"id": id}),
         };
         let outcome = alone.dispatch(&world.caller, name, &input.to_string()).await;

@@ -16,6 +16,8 @@ pub struct ObservedServerPolicy {
     pub log_lines_max: usize,
     /// Longest line of a log; the rest of it is cut. Judgement: a stack frame or a JSON record, not a dump.
     pub log_line_chars: usize,
+    /// Characters of the name of the part of a server that logs. Judgement: longer than any name of a module.
+    pub logger_chars: usize,
     /// Standard error that is taken into the log in a second; lines beyond are counted. Judgement: far more than a
     /// person reads, and little for the machine.
     pub log_bytes_per_second: usize,
@@ -77,6 +79,7 @@ impl Default for ObservedServerPolicy {
             log_bytes: 256 * KIB,
             log_lines_max: 4_000,
             log_line_chars: 2_000,
+            logger_chars: 80,
             log_bytes_per_second: 1_024 * KIB,
             log_rate_span: SECOND,
             log_follow_every: SECOND / 2,

@@ -14,7 +14,7 @@ use super::PortFuture;
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::error::RegistryError;
 use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
-use super::registry::task_list::{CancelFacts, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
+use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
 use crate::budget::price::Price;
@@ -269,7 +269,7 @@ pub trait Registry: Send + Sync + 'static {
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
     /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
-    /// All tasks by server, agent and [state](crate::task::figures::CountedState), as of one moment.
+    /// All tasks by server, agent and [state](crate::task::figures::CountedState), hidden ones apart, as of one moment.
     fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>>;
     /// A stretch of a list on a screen, by place: at most `limit` rows from the one with this many before it.
     fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>>;
@@ -280,6 +280,10 @@ pub trait Registry: Send + Sync + 'static {
     /// Tasks whose [`Phase::needs_attention`], that [are held](TaskHandle::is_held) or that
     /// [ask to go on](TaskHandle::asks_to_go_on), the last changed first, at most `limit`.
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
+    /// Hides tasks from lists and figures, or shows them again. Only tasks that
+    /// [may be hidden](crate::task::figures::CountedState::may_be_hidden) are; one whose phase changes, or whose result
+    /// is held, is shown again by itself. Not a change of the change log: nothing about the task is another.
+    fn hide(&self, unit: HideUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// How the cancels of a server ended.
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>>;
     /// Puts something on the desk, replaces it, or takes it away (`None`). Beyond the caps of the policy the oldest of

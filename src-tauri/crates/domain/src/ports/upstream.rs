@@ -132,7 +132,31 @@ pub struct Abilities {
     pub elicitation: bool,
 }
 
-/// What is learnt of the process of a local server, in order.
+/// How urgent a server calls a message of its log, the least urgent first (MCP 2025-06-18, server/utilities/logging).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// A message that a server sent for the log. All of it is the server's, capped and harmless to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogMessage {
+    /// `None` for a level that MCP does not know.
+    pub level: Option<LogLevel>,
+    /// Which part of the server says it.
+    pub logger: Option<String>,
+    /// Its text, or its data as JSON.
+    pub text: String,
+}
+
+/// What a server and its process let people know, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessNews {
     /// It was started, and leads the process group of this number.
@@ -147,7 +171,9 @@ pub enum ProcessNews {
     Wrote(String),
     /// The same, written before this core found it.
     WroteEarlier(String),
-    /// So many lines came faster than they are taken.
+    /// It sent a message for the log over its connection.
+    Logged(LogMessage),
+    /// So many lines or messages came faster than they are taken.
     Skipped(u64),
     Ended(ProcessExit),
 }
@@ -162,7 +188,7 @@ pub struct ProcessExit {
     pub is_ours: bool,
 }
 
-/// Receives what is learnt of the process of a local server.
+/// Receives what a server and its process let people know.
 pub trait ProcessObserver: Send + Sync + 'static {
     /// Takes one piece of news, in order, and never waits.
     fn heard(&self, news: ProcessNews);
@@ -195,7 +221,7 @@ pub struct ConnectionSpec {
     pub session: Option<SessionKey>,
     /// What the agent can be asked; declared in `initialize` of a legacy connection.
     pub abilities: Abilities,
-    /// Receives what the server's process writes, and when it starts and ends; `None` when nobody does.
+    /// Receives what the server logs and its process writes, and when it starts and ends; `None` when nobody does.
     pub process: Option<ProcessListener>,
 }
 

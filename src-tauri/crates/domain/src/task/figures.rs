@@ -44,6 +44,12 @@ impl CountedState {
         matches!(self.group(), PhaseGroup::NeedsYou)
     }
 
+    /// Whether a person may hide it from lists: nothing more comes of it, and nobody has to act on it.
+    #[must_use]
+    pub const fn may_be_hidden(self) -> bool {
+        self.phase.is_over() && !self.needs_you()
+    }
+
     /// Who has to act: its section of the task list.
     #[must_use]
     pub const fn group(self) -> PhaseGroup {
@@ -58,7 +64,7 @@ impl CountedState {
 /// A kind of tasks whose number people see. A task may be of several kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Figure {
-    /// Every task that is kept.
+    /// Every task that is kept and not hidden.
     All,
     /// Not over: something may still come of it on its server.
     Open,
@@ -80,10 +86,12 @@ pub enum Figure {
     Finished,
     /// Ended with an error, whoever says so. A part of these may be held.
     Failed,
+    /// A person hid it from lists. It counts in no other figure, so that figures and lists agree.
+    Hidden,
 }
 
 impl Figure {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::All,
         Self::Open,
         Self::NeedsYou,
@@ -95,9 +103,10 @@ impl Figure {
         Self::Held,
         Self::Finished,
         Self::Failed,
+        Self::Hidden,
     ];
 
-    /// Whether a task in this state is counted.
+    /// Whether a task in this state is counted, if nobody hid it.
     #[must_use]
     pub const fn counts(self, state: CountedState) -> bool {
         let CountedState { phase, is_exception, is_orphaned } = state;
@@ -113,6 +122,7 @@ impl Figure {
             Self::Held => is_exception && matches!(phase.group(), PhaseGroup::Finished),
             Self::Finished => matches!(state.group(), PhaseGroup::Finished),
             Self::Failed => matches!(phase, Phase::Failed | Phase::DoneWithError),
+            Self::Hidden => false,
         }
     }
 }
@@ -124,6 +134,8 @@ pub struct TaskTally {
     pub agent: Option<AgentId>,
     /// What their figures follow from.
     pub state: CountedState,
+    /// Whether a person hid them from lists.
+    pub is_hidden: bool,
     /// How many they are.
     pub tasks: u64,
 }
@@ -142,6 +154,10 @@ impl Figures {
     pub fn of<'a>(tallies: impl IntoIterator<Item = &'a TaskTally>) -> Self {
         let mut figures = Self::default();
         for tally in tallies {
+            if tally.is_hidden {
+                add(figures.by_figure.entry(Figure::Hidden).or_default(), tally.tasks);
+                continue;
+            }
             for figure in Figure::ALL.into_iter().filter(|figure| figure.counts(tally.state)) {
                 add(figures.by_figure.entry(figure).or_default(), tally.tasks);
             }
@@ -208,11 +224,38 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_hidden_is_over_and_needs_nobody() {
+        let may = |phase, is_exception| CountedState { phase, is_exception, is_orphaned: false }.may_be_hidden();
+        for phase in [Phase::Done, Phase::DoneWithError, Phase::Failed, Phase::Cancelled, Phase::Expired] {
+            assert!(may(phase, false), "{phase:?}");
+        }
+        assert!(may(Phase::Unwatched, false), "marked as resolved");
+        assert!(may(Phase::Lost, true), "lost because a person ended its server");
+        for (phase, is_exception) in
+            [(Phase::Lost, false), (Phase::Done, true), (Phase::Running, false), (Phase::Silent, false)]
+        {
+            assert!(!may(phase, is_exception), "{phase:?}, {is_exception}");
+        }
+    }
+
+    #[test]
+    fn a_hidden_task_counts_as_hidden_and_nowhere_else() {
+        let state = CountedState { phase: Phase::Failed, is_exception: false, is_orphaned: false };
+        let tally = TaskTally { server: ServerId::from_random(1), agent: None, state, is_hidden: true, tasks: 3 };
+        let figures = Figures::of([&tally]);
+        for figure in Figure::ALL {
+            assert_eq!(figures.count(figure), if figure == Figure::Hidden { 3 } else { 0 }, "{figure:?}");
+        }
+        assert_eq!((figures.in_phase(Phase::Failed), figures.in_group(PhaseGroup::Finished)), (0, 0));
+    }
+
+    #[test]
     fn every_task_stands_in_one_section_and_sections_sum_to_all() {
         let tally = |(at, state): (usize, CountedState)| TaskTally {
             server: ServerId::from_random(1),
             agent: None,
             state,
+            is_hidden: false,
             tasks: at as u64 + 1,
         };
         let tallies: Vec<TaskTally> = states().enumerate().map(tally).collect();

@@ -87,7 +87,7 @@ impl Engine {
             let view = windows.view(agent, &measure);
             let sizes = windows.sizes();
             let open_tasks = open.iter().filter(|handle| !handle.view.is_terminal() && handle.ended_at().is_none());
-            let usual = |handle: &TaskHandle| sizes.usual(handle.server, handle.tool.as_ref());
+            let usual = |handle: &TaskHandle| sizes.largest(handle.server, handle.tool.as_ref());
             let open_tasks = open_tasks.map(|handle| pending_results::working(handle, usual(handle), now));
             (view, open_tasks.collect::<Vec<_>>(), windows.started())
         };

@@ -1,9 +1,9 @@
-//! Results that are about to enter a window: those their agent has not read, and what tools usually bring.
+//! Results that are about to enter a window: those their agent has not read, and what open tasks will bring.
 //!
 //! A result is pending until its agent read it, or will not: then what was left was kept out. Nothing is stored; after
 //! a start it is found again from the tasks (`restore.rs`). Which window it will enter is decided in `conversations`.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use domain::ids::{HandleId, ServerId, WindowId};
@@ -17,12 +17,6 @@ use crate::budget::counting::visible::Counted;
 /// Pending results of one agent; beyond this the oldest count as not read. Judgement: more than an agent starts in a
 /// day.
 const EXPECTED_MAX: usize = 1_024;
-
-/// Tools whose usual results are remembered. Judgement: a machine has a few dozen servers of a few dozen tools.
-const TOOLS_MAX: usize = 4_096;
-
-/// Results of a tool from which its usual size is taken. Judgement: enough to have seen a large one.
-const SIZES_KEPT: usize = 10;
 
 /// Something that is about to come into a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -397,29 +391,5 @@ pub(crate) fn working(handle: &TaskHandle, usual: Option<u64>, now: Timestamp) -
         state: PendingResultState::Working,
         phase: Some(handle.phase(now)),
         percent,
-    }
-}
-
-/// Sizes of the last results of each tool.
-#[derive(Debug, Default)]
-pub(crate) struct UsualSizes(HashMap<(ServerId, Arc<str>), VecDeque<u64>>);
-
-impl UsualSizes {
-    pub(crate) fn learn(&mut self, server: ServerId, tool: Option<&Arc<str>>, tokens: u64) {
-        let Some(tool) = tool else { return };
-        let key = (server, Arc::clone(tool));
-        if self.0.len() >= TOOLS_MAX && !self.0.contains_key(&key) {
-            return;
-        }
-        let sizes = self.0.entry(key).or_default();
-        if sizes.len() >= SIZES_KEPT {
-            sizes.pop_front();
-        }
-        sizes.push_back(tokens);
-    }
-
-    /// The largest of the last results of a tool; `None` when none was seen.
-    pub(crate) fn usual(&self, server: ServerId, tool: Option<&Arc<str>>) -> Option<u64> {
-        self.0.get(&(server, Arc::clone(tool?)))?.iter().max().copied()
     }
 }

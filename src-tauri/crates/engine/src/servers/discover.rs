@@ -219,7 +219,7 @@ impl Engine {
             Err(CommitError::Registry(error)) => Err(error.into()),
             Err(CommitError::Conflict) => Err(domain::ports::RegistryError::Other {
                 operation: "adopt a task",
-                why: "its identity is taken".into(),
+                why: "a task with its id exists already".into(),
             }
             .into()),
         }

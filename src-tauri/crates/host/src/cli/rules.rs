@@ -69,11 +69,11 @@ pub(crate) struct SetRuleArgs {
     /// How long a call runs before it becomes a task, for agents with task support, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
-    /// Whether to hold a result that the agent's program would silently cut, and give it in slices. Default: true. A
+    /// Whether to hold a result that the agent's program would silently cut, and give it in parts. Default: true. A
     /// limit set with `--result-tokens` takes precedence.
     #[arg(long, value_name = "BOOL")]
     hold_cut: Option<bool>,
-    /// Most tokens in one result or error, and the action above it: `warn`, `ask` or `hold` (in slices), such as
+    /// Most tokens in one result or error, and the action above it: `warn`, `ask` or `hold` (in parts), such as
     /// `20k:ask`. Default action: `hold`. `none` removes the limit.
     #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
     result_tokens: Option<String>,

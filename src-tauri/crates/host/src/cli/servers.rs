@@ -41,7 +41,7 @@ pub(crate) enum ServersCommand {
     },
     /// List a server's tools, or what changed in them since a person last looked.
     Tools(tools::ToolsArgs),
-    /// Show a server's log: its standard error, and when its process started and ended.
+    /// Show a server's log: its standard error, its log messages, and when its process started and ended.
     Log {
         /// The server's name.
         name: String,

@@ -68,7 +68,7 @@ struct Set {
     /// How long tasks are kept after they have ended, such as `400d`.
     #[arg(long, value_name = "TIME")]
     task_age: Option<String>,
-    /// How long the audit log is kept, such as `400d`. It is removed in sealed segments.
+    /// How long the audit log is kept, such as `400d`. Old entries are removed together, oldest first.
     #[arg(long, value_name = "TIME")]
     audit_age: Option<String>,
 }
@@ -204,7 +204,7 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
         ("raw messages", stored.raw_messages, "with their task".into()),
         ("status lines", stored.status_lines, "with their task".into()),
         ("change rows", stored.changes, "for feeds".into()),
-        ("audit rows", stored.audit, format!("{}, in sealed segments", span_ms(shown.limits.audit_age_ms))),
+        ("audit rows", stored.audit, format!("{}, oldest first", span_ms(shown.limits.audit_age_ms))),
     ];
     let rows = kinds
         .into_iter()

@@ -24,7 +24,7 @@ fn recording(facts: &CoreFacts) -> Option<Finding> {
             let in_flight = match u64::try_from(calls.len()).unwrap_or(u64::MAX) {
                 0 => String::new(),
                 many => {
-                    format!("; {} in flight without a row (`taskwarden tasks list` shows them)", count(many, "call"))
+                    format!("; {} not recorded (`taskwarden tasks list` shows them)", count(many, "call"))
                 }
             };
             let refused = "new calls of agents are refused before they leave";

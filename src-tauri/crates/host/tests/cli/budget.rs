@@ -59,7 +59,7 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     assert_eq!(unsaid.code, Some(2), "a reason that nobody would read decides nothing: {unsaid:?}");
     assert!(shown.contains(&format!("taskwarden tasks release {id} --slices")), "with the ways to decide: {shown}");
     let released = home.ok(&["tasks", "release", &id, "--slices"]).out;
-    assert!(released.contains("in slices"), "{released}");
+    assert!(released.contains("in parts"), "{released}");
     let answer = agent.answer(3);
     let text = answer.to_string();
     assert!(text.contains("taskwarden://results/") && text.len() < 20_000, "a short result with a link: {answer}");

@@ -28,6 +28,7 @@ use crate::upstream::state::result_table::ResultTable;
 use crate::upstream::negotiation::{Agreement, Generation, agree};
 use crate::upstream::notifications::broadcast::BroadcastSender;
 use crate::upstream::notifications::event_queue::EventQueue;
+use crate::upstream::notifications::log_messages::LogMessages;
 use crate::upstream::notifications::request_listeners::RequestListeners;
 use crate::upstream::state::subscription_leases::SubscriptionLeases;
 use crate::upstream::state::task_subscription::{TaskSubscriptionState, WatchedTasks};
@@ -44,6 +45,8 @@ pub(crate) struct ConnectionParts {
     pub(crate) supervisor: Supervisor,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) abilities: Abilities,
+    /// Takes what the server logs; `None` when nobody does.
+    pub(crate) log: Option<LogMessages>,
 }
 
 /// A connection on which nothing runs yet, with what its background tasks need.
@@ -127,7 +130,7 @@ impl Connection {
         for call in &regained {
             calls.regain(call.tag, call.ticket);
         }
-        let listeners = Arc::new(RequestListeners::new(generation == Generation::Extension2026));
+        let listeners = Arc::new(RequestListeners::new(generation == Generation::Extension2026, parts.log));
         let link_notifies_listeners = opened.link.set_notification_listener(Arc::clone(&listeners) as _);
         let connection = Arc::new(Self {
             id,

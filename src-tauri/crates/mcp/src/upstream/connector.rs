@@ -18,9 +18,10 @@ use keeper::KeeperProgram;
 use super::connection::{Connection, ConnectionParts};
 use super::forwarder::Forwarder;
 use super::port::McpUpstream;
+use crate::upstream::notifications::log_messages::LogMessages;
 use crate::upstream::port_errors::open_error;
 use crate::upstream::transport::link::OpenedLink;
-use crate::upstream::transport::{OpenContext, OpenTarget, open};
+use crate::upstream::transport::{OpenContext, OpenTarget, SecretValues, open};
 
 /// What the connector is built from.
 pub struct ConnectorParts {
@@ -116,19 +117,30 @@ impl McpConnector {
             ServerAddress::Stdio { .. } => None,
         };
         let opening = self.opening.for_connection(line);
+        let log = line
+            .process
+            .clone()
+            .map(|to| LogMessages::new(to, SecretValues::new(target.secrets()), &self.policy.observed));
         let opened = open(target, fits.map(|verdict| verdict.era), resume, &opening).await.map_err(open_error)?;
         let over_http = matches!(server.address, ServerAddress::Http { .. });
-        Ok(self.take_up(opened, over_http, line.abilities))
+        Ok(self.take_up(opened, over_http, line.abilities, log))
     }
 
     /// Starts a connection on an open link.
-    pub(crate) fn take_up(&self, opened: OpenedLink, over_http: bool, abilities: Abilities) -> Connected {
+    pub(crate) fn take_up(
+        &self,
+        opened: OpenedLink,
+        over_http: bool,
+        abilities: Abilities,
+        log: Option<LogMessages>,
+    ) -> Connected {
         let id = ConnectionId::from_random((self.draw)());
         let surroundings = ConnectionParts {
             policy: Arc::clone(&self.policy),
             supervisor: self.supervisor.clone(),
             clock: Arc::clone(&self.clock),
             abilities,
+            log,
         };
         let child = opened.child;
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, surroundings);

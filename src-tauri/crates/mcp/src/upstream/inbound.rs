@@ -39,7 +39,7 @@ pub(crate) async fn listen(
     }
     connection.end(closure.unwrap_or_else(|| Closure {
         why: "the connection ended".into(),
-        hint: "It is opened again by itself.".into(),
+        hint: "Taskwarden reconnects automatically.".into(),
         process_ended: false,
     }));
 }

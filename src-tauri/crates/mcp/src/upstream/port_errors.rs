@@ -14,7 +14,8 @@ pub(crate) fn upstream_error(failed: LinkError, policy: &Policy) -> UpstreamErro
         LinkError::Broken { why, hint, sent: _ } => UpstreamError::Unreachable { why, hint },
         LinkError::NoAnswer(limit) => UpstreamError::Unreachable {
             why: format!("the server did not answer within {} s", limit.as_secs()),
-            hint: "It is asked again by itself. If this goes on, see whether the server is busy or hangs.".into(),
+            hint: "Taskwarden asks again automatically. If this continues, check whether the server is busy or hangs."
+                .into(),
         },
         LinkError::RateLimited(after) => {
             UpstreamError::RateLimited { after: after.map(|after| after.min(policy.retry_after_ceiling)) }

@@ -316,6 +316,7 @@ impl Rig {
             supervisor: Supervisor::new(),
             clock: Arc::new(TickingClock(AtomicI64::new(1_000))),
             abilities,
+            log: None,
         };
         let id = ConnectionId::from_random(1);
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, around);

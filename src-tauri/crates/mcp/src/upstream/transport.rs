@@ -10,6 +10,7 @@ mod line_transport;
 pub mod link;
 mod pending_requests;
 pub(crate) mod request_params;
+mod secret_values;
 mod stdio;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use engine::runtime::supervisor::Supervisor;
 use keeper::{KeeperProgram, Launch, LaunchError};
 
 use crate::upstream::transport::link::{OpenedLink, RequestTag};
+
+pub(crate) use secret_values::SecretValues;
 
 /// The tag of handshake requests; other tags count up from one.
 pub(crate) const HANDSHAKE_TAG: RequestTag = RequestTag(u64::MAX);
@@ -53,6 +56,22 @@ pub enum OpenTarget {
         /// Headers for every request to this origin; all values are handled as secrets.
         headers: Vec<(String, Secret)>,
     },
+}
+
+impl OpenTarget {
+    /// Every secret value that the server is given; of a header such as `Bearer …`, also what follows its first word.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        match self {
+            Self::Stdio { secret_env, .. } => secret_env.values().cloned().collect(),
+            Self::Http { headers, .. } => headers
+                .iter()
+                .flat_map(|(_, value)| {
+                    let rest = value.reveal().split_once(' ').map(|(_, rest)| Secret::new(rest.trim().to_owned()));
+                    std::iter::once(value.clone()).chain(rest)
+                })
+                .collect(),
+        }
+    }
 }
 
 /// What opening needs. Build it once and keep it: it pools HTTP connections.

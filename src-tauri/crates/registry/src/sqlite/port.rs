@@ -11,9 +11,9 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
-    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal,
-    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
+    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts,
+    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
     TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
@@ -37,6 +37,7 @@ use super::tables::servers::tool_memory::ToolRows;
 use super::tables::task_row::EncodedTask;
 use super::tables::token_series::UsageRows;
 use super::tables::user_data::UserDataRow;
+use super::write::hidden_tasks::HiddenRows;
 use super::write::mutation::{Mutation, MutationOutcome};
 use super::write::writer::Writer;
 
@@ -260,6 +261,11 @@ impl Registry for SqliteRegistry {
 
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
         Box::pin(self.read_attention(limit))
+    }
+
+    fn hide(&self, unit: HideUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        let rows = HiddenRows::of(&unit);
+        Box::pin(async move { self.write(Mutation::Hide(rows)).await?.into_done() })
     }
 
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>> {

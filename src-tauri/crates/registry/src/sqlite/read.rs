@@ -7,5 +7,6 @@ pub(crate) mod counts;
 pub(crate) mod kept_answers;
 pub(crate) mod lineage;
 pub(crate) mod list_query;
+pub(crate) mod task_kinds;
 pub(crate) mod task_list;
 pub(crate) mod task_pages;

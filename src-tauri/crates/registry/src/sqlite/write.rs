@@ -6,6 +6,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod health;
+pub(crate) mod hidden_tasks;
 pub(crate) mod mutation;
 pub(crate) mod removal;
 pub(crate) mod reserve;

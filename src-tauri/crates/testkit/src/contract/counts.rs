@@ -59,7 +59,7 @@ fn state((task, phase): &(TaskHandle, Phase)) -> CountedState {
 }
 
 fn tally(part: &(TaskHandle, Phase)) -> TaskTally {
-    TaskTally { server: part.0.server, agent: part.0.agent, state: state(part), tasks: 1 }
+    TaskTally { server: part.0.server, agent: part.0.agent, state: state(part), is_hidden: false, tasks: 1 }
 }
 
 /// A query for the tasks of this part.

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
 use domain::ports::{
-    CancelFacts, Commit, GroupBy, Registry, RegistryError, ServerUnit, SortColumn, TaskListQuery, TaskOrder,
+    CancelFacts, Commit, GroupBy, HiddenTasks, HideUnit, Registry, RegistryError, ServerUnit, SortColumn,
+    TaskListQuery, TaskOrder,
 };
 use domain::raw_message::{Direction, RawMessage, RawText};
 use domain::server::Server;
 use domain::task::TaskHandle;
+use domain::task::figures::{Figure, Figures};
 use domain::task::payload::Payload;
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase, TaskStatus};
 use domain::time::Timestamp;
@@ -133,6 +135,7 @@ pub(crate) async fn check(registry: &dyn Registry) {
     check_texts(registry).await;
     check_groups(registry).await;
     check_stretches(registry).await;
+    check_hidden(registry).await;
     check_attention(registry).await;
     check_cancels(registry).await;
     check_user_data(registry).await;
@@ -235,6 +238,72 @@ async fn check_stretches(registry: &dyn Registry) {
     assert_eq!(beyond.rows.len(), 0, "and behind it is nothing");
     let none = registry.page(ours(), 0, 0).await.expect("a page");
     assert_eq!(none.rows.len(), 0, "a page of no rows is empty");
+}
+
+async fn check_hidden(registry: &dyn Registry) {
+    let hide = |tasks: Vec<HandleId>, is_hidden: bool| registry.hide(HideUnit { tasks, is_hidden, at: at(BASE) });
+    let left_out = || TaskListQuery { hidden: HiddenTasks::LeftOut, ..ours() };
+    let only = || TaskListQuery { hidden: HiddenTasks::Only, ..ours() };
+    shows(registry, &left_out(), |_, _| true, "while nothing is hidden, everything is shown").await;
+    let (newest, tallied) = (registry.newest_seq().await, tallied(registry).await);
+    let everything: Vec<HandleId> = (0..TASKS).step_by(2).map(|number| FIXTURES.id(number)).collect();
+    hide(everything.clone(), true).await.expect("tasks are hidden");
+    hide(everything, true).await.expect("what is hidden can be hidden again");
+    assert_eq!(registry.newest_seq().await, newest, "hiding is no change of a task");
+    let is_hidden = |handle: &TaskHandle, phase: Phase| even(handle) && matches!(phase, Phase::Done | Phase::Failed);
+    shows(registry, &ours(), |_, _| true, "a list that asks for all has them").await;
+    shows(registry, &left_out(), |handle, phase| !is_hidden(handle, phase), "over and settled ones are hidden").await;
+    shows(registry, &only(), is_hidden, "and are listed when asked for").await;
+    let late = TaskListQuery { changed_after: Some(at(BASE + 60)), phases: vec![Phase::Done], ..left_out() };
+    let is_late = |handle: &TaskHandle, phase: Phase| {
+        handle.changed >= at(BASE + 60) && phase == Phase::Done && !is_hidden(handle, phase)
+    };
+    shows(registry, &late, is_late, "with other conditions, too").await;
+    let id = FIXTURES.id(2).to_string();
+    let found = TaskListQuery { text: Some(id.clone()), found: vec![FIXTURES.id(9)], ..left_out() };
+    shows(registry, &found, |handle, _| handle.id == FIXTURES.id(9), "a hidden task is not found by its id").await;
+    let found = TaskListQuery { text: Some(id), ..only() };
+    shows(registry, &found, |handle, _| handle.id == FIXTURES.id(2), "but among hidden ones").await;
+
+    let hidden = (0..TASKS).map(part).filter(|(handle, phase)| is_hidden(handle, *phase)).count() as u64;
+    let all = registry.view(TaskListQuery::default()).await.expect("a view").all;
+    for group_by in [GroupBy::Need, GroupBy::Server, GroupBy::Agent, GroupBy::None] {
+        let view = registry.view(TaskListQuery { group_by, ..left_out() }).await.expect("a view");
+        assert_eq!((view.hidden, view.total, view.all), (hidden, TASKS - hidden, all - hidden), "counted apart");
+        let grouped: u64 = view.groups.iter().map(|(_, count)| count).sum();
+        assert!(group_by == GroupBy::None || grouped == view.total, "and in no group by {group_by:?}");
+    }
+    assert_eq!(
+        self::tallied(registry).await,
+        [tallied[0] - hidden, hidden],
+        "and in no figure but that of hidden ones"
+    );
+
+    let changed = (0..TASKS).map(part).find(|(handle, phase)| is_hidden(handle, *phase)).expect("one is hidden").0;
+    let read = registry.handle(changed.id).await.expect("it is read").expect("it is there");
+    let version = registry.commit(commit_of(&read, Phase::Done)).await.expect("committed").version;
+    shows(registry, &only(), is_hidden, "a change that leaves it as it stands leaves it hidden").await;
+    let is_still = |handle: &TaskHandle, phase: Phase| is_hidden(handle, phase) && handle.id != changed.id;
+    let now = TaskHandle { version, ..read };
+    registry.commit(commit_of(&now, Phase::Running)).await.expect("committed");
+    shows(registry, &only(), is_still, "a task that changes its phase is shown again").await;
+    let read = registry.handle(changed.id).await.expect("it is read").expect("it is there");
+    let phase = (0..TASKS).map(part).find(|(one, _)| one.id == changed.id).expect("of this part").1;
+    registry.commit(commit_of(&read, phase)).await.expect("committed");
+
+    hide((0..TASKS).map(|number| FIXTURES.id(number)).collect(), false).await.expect("all are shown again");
+    shows(registry, &left_out(), |_, _| true, "and nothing is hidden any more").await;
+}
+
+/// Whether the number of this task is even.
+fn even(handle: &TaskHandle) -> bool {
+    (0..TASKS).step_by(2).any(|number| FIXTURES.id(number) == handle.id)
+}
+
+/// How many tasks the figures count: all, and hidden ones.
+async fn tallied(registry: &dyn Registry) -> [u64; 2] {
+    let figures = Figures::of(&registry.tallies().await.expect("tallies"));
+    [Figure::All, Figure::Hidden].map(|figure| figures.count(figure))
 }
 
 async fn check_attention(registry: &dyn Registry) {

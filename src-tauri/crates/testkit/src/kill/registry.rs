@@ -11,10 +11,10 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
-    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry, RegistryError,
-    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery,
-    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
+    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry,
+    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups,
+    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -149,6 +149,7 @@ impl Registry for KillPointRegistry {
         record(audit: Vec<AuditEvent>) -> ();
         desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
         desk_decide(kind: &str, key: &str, value: String, audit: Vec<AuditEvent>) -> ();
+        hide(unit: HideUnit) -> ();
         prune(before: Timestamp) -> u64;
         clean(limits: RetentionPolicy, now: Timestamp) -> Removal;
     }

@@ -10,10 +10,10 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HourSum,
-    InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal,
-    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage,
-    TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
+    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts,
+    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery,
+    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -263,7 +263,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>> {
-        ready(self.with(|state, _| state.rows.values().map(task_list::tally).collect()))
+        ready(self.with(|state, _| task_list::tallies(state)))
     }
 
     fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>> {
@@ -276,10 +276,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn view(&self, query: TaskListQuery) -> PortFuture<'_, Result<TaskGroups, RegistryError>> {
-        ready(self.with(|state, _| {
-            let counts: Vec<_> = task_list::found(state, &query).into_iter().map(task_list::alike).collect();
-            query.view(state.rows.len() as u64, &counts)
-        }))
+        ready(self.with(|state, _| task_list::view(state, &query)))
     }
 
     fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
@@ -294,6 +291,10 @@ impl Registry for MemoryRegistry {
             found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
             found.into_iter().take(size(limit.min(policy.inbox_rows_max))).map(StoredTask::handle).collect()
         }))
+    }
+
+    fn hide(&self, unit: HideUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| task_list::hide(state, unit)))
     }
 
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>> {

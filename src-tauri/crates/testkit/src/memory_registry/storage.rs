@@ -153,6 +153,7 @@ impl MemoryStore {
         } else if !tasks.is_empty() {
             for id in tasks.into_iter().take(most) {
                 self.rows.remove(&id);
+                self.hidden.remove(&id);
                 self.tasks.retain(|_, holder| *holder != id);
                 self.change(Entity::Handle(id), Some(now), true);
                 removal.tasks += 1;

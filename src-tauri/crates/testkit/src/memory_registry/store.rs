@@ -2,7 +2,7 @@
 //!
 //! Every change happens under one lock, so it is atomic; conflicts and duplicates are found before anything is changed.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
@@ -86,6 +86,8 @@ pub(crate) struct MemoryStore {
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,
+    /// Tasks that a person hid from lists.
+    pub(crate) hidden: BTreeSet<HandleId>,
 }
 
 fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
@@ -198,6 +200,10 @@ impl MemoryStore {
         self.facts(audit);
         let seq = self.change(Entity::Handle(handle.id), Some(handle.changed), false);
         let recorded = Recorded { seq, version: handle.version };
+        let stands = |handle: &TaskHandle, phase: Phase| (phase, handle.is_held(), handle.is_settled_loss(phase));
+        if stands(&row.handle, row.phase) != stands(&handle, phase) {
+            self.hidden.remove(&handle.id);
+        }
         (row.phase, row.tick_at, row.deliver_at) = (phase, tick_at, deliver_at);
         row.handle = handle;
         self.rows.insert(row.handle.id, row);

@@ -3,7 +3,9 @@
 //! Everything is filtered and sorted anew for each question; the real registry must give the same without reading it all.
 
 use domain::policy::Policy;
-use domain::ports::{AlikeTasks, CancelFacts, RegistryError, TaskListQuery, TaskOrder, UserDataItem};
+use domain::ports::{
+    AlikeTasks, CancelFacts, HiddenTasks, HideUnit, RegistryError, TaskGroups, TaskListQuery, TaskOrder, UserDataItem,
+};
 use domain::raw_message::{RawMessage, RawNote};
 use domain::task::figures::{CountedState, TaskTally};
 use domain::task::status::{CancelState, Intent};
@@ -22,10 +24,13 @@ fn counted(row: &StoredTask) -> CountedState {
     CountedState::of(row.stored(), row.phase, row.stored().changed)
 }
 
-/// A task as a tally of its own.
-pub(crate) fn tally(row: &StoredTask) -> TaskTally {
-    let handle = row.stored();
-    TaskTally { server: handle.server, agent: handle.agent, state: counted(row), tasks: 1 }
+/// Each task as a tally of its own.
+pub(crate) fn tallies(state: &MemoryStore) -> Vec<TaskTally> {
+    let tally = |row: &StoredTask| {
+        let (handle, is_hidden) = (row.stored(), state.hidden.contains(&row.stored().id));
+        TaskTally { server: handle.server, agent: handle.agent, state: counted(row), is_hidden, tasks: 1 }
+    };
+    state.rows.values().map(tally).collect()
 }
 
 fn is_taken(state: &MemoryStore, row: &StoredTask, query: &TaskListQuery) -> bool {
@@ -33,11 +38,42 @@ fn is_taken(state: &MemoryStore, row: &StoredTask, query: &TaskListQuery) -> boo
     let server_name = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
     let agent_name = handle.agent.and_then(|id| state.agents.get(&id)).map(|agent| agent.name.as_str());
     let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
-    query.takes_but_text(&alike)
+    let is_hidden = state.hidden.contains(&handle.id);
+    let is_in_sight = match query.hidden {
+        HiddenTasks::Included => true,
+        HiddenTasks::LeftOut => !is_hidden,
+        HiddenTasks::Only => is_hidden,
+    };
+    is_in_sight
+        && query.takes_but_text(&alike)
         && query.flags.iter().all(|flag| flag.is_on(handle, counted(row)))
         && (query.text_names(&alike, server_name, agent_name) || by_id || query.found_by_text().contains(&handle.id))
         && query.changed_after.is_none_or(|after| handle.changed >= after)
         && query.created_before.is_none_or(|before| handle.created <= before)
+}
+
+/// How a list is divided.
+pub(crate) fn view(state: &MemoryStore, query: &TaskListQuery) -> TaskGroups {
+    let counts: Vec<_> = found(state, query).into_iter().map(alike).collect();
+    let (all, is_cut) = (state.rows.len() as u64, query.hidden == HiddenTasks::LeftOut);
+    if !is_cut {
+        return query.view(all, &counts);
+    }
+    let only = TaskListQuery { hidden: HiddenTasks::Only, ..query.clone() };
+    let view = query.view(all - state.hidden.len() as u64, &counts);
+    TaskGroups { hidden: found(state, &only).len() as u64, ..view }
+}
+
+/// Hides tasks from lists, or shows them again.
+pub(crate) fn hide(state: &mut MemoryStore, unit: HideUnit) {
+    for id in unit.tasks {
+        let may = |row: &StoredTask| counted(row).may_be_hidden();
+        if !unit.is_hidden {
+            state.hidden.remove(&id);
+        } else if state.rows.get(&id).is_some_and(may) {
+            state.hidden.insert(id);
+        }
+    }
 }
 
 /// The tasks of a list, in its order.

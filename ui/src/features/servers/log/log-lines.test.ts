@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServerLogDto, ServerLogEvent, ServerLogLine } from "$lib/bindings";
-import { asText, eventText, found, LINES_MAX, NO_LINES, pieces, withEarlier, withPage } from "./log-lines";
+import { asText, eventText, found, LINES_MAX, NO_LINES, pieces, toneOf, withEarlier, withPage } from "./log-lines";
 
 const line = (number: number, text = `line ${number}`): ServerLogLine => ({
   number,
@@ -56,6 +56,17 @@ describe("the lines of a log", () => {
         .join(""),
       "what grows in lower case stays whole",
     ).toBe("İİ x");
+  });
+
+  it("that are log messages are found by level, by the part that says them, and by text", () => {
+    const message: ServerLogLine = {
+      ...line(3),
+      event: { kind: "message", level: "warning", logger: "db", text: "slow query" },
+    };
+    expect(["WARNING", "db:", "slow q", "error"].map((typed) => found([message], typed).length)).toEqual([1, 1, 1, 0]);
+    expect(asText([{ ...message, at: null }]), "as a line of the server").toBe("warning db: slow query");
+    const levels = ["debug", "warning", "error", "emergency", null] as const;
+    expect(levels.map(toneOf)).toEqual(["plain", "attention", "danger", "danger", "plain"]);
   });
 
   it("of ours say what happened, and for whom; a copy sets them apart", () => {

@@ -35,7 +35,40 @@ export function withEarlier(known: LogLines, earlier: readonly ServerLogLine[]):
 
 /** The words of a line: the server's, or ours. */
 export function lineText(line: ServerLogLine): string {
-  return line.event.kind === "line" ? line.event.text : eventText(line);
+  const { event } = line;
+  if (event.kind === "line") return event.text;
+  if (event.kind !== "message") return eventText(line);
+  return `${serversText.log.levels[event.level ?? "unknown"]} ${loggerOf(line)}${event.text}`;
+}
+
+type Level = Extract<ServerLogLine["event"], { kind: "message" }>["level"];
+
+/** What the server says itself; empty for a line of ours. */
+export const said = ({ event }: ServerLogLine): string =>
+  event.kind === "line" || event.kind === "message" ? event.text : "";
+
+/** Which part of the server sent a log message, with a colon and a blank; empty where it does not say. */
+export const loggerOf = ({ event }: ServerLogLine): string =>
+  event.kind === "message" && event.logger !== null ? `${event.logger}: ` : "";
+
+/** The tone of a level; the word is always there, too. */
+export function toneOf(level: Level): "danger" | "attention" | "plain" {
+  switch (level) {
+    case "emergency":
+    case "alert":
+    case "critical":
+    case "error":
+      return "danger";
+    case "warning":
+      return "attention";
+    case "notice":
+    case "info":
+    case "debug":
+    case null:
+      return "plain";
+    default:
+      return level satisfies never;
+  }
 }
 
 /** What we say ourselves about a process. */
@@ -44,6 +77,7 @@ export function eventText({ event, agent }: ServerLogLine): string {
   const text = ((): string => {
     switch (event.kind) {
       case "line":
+      case "message":
         return event.text;
       case "skipped":
         return words.skipped(event.count);
@@ -106,7 +140,7 @@ export function asText(lines: readonly ServerLogLine[]): string {
   return lines
     .map((line) => {
       const at = line.at === null ? "" : `${exact(line.at)} `;
-      return `${at}${line.event.kind === "line" ? line.event.text : `[${eventText(line)}]`}`;
+      return `${at}${line.event.kind === "line" || line.event.kind === "message" ? lineText(line) : `[${eventText(line)}]`}`;
     })
     .join("\n");
 }

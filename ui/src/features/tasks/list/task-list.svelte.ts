@@ -63,6 +63,7 @@ export class TaskList {
   /** The task that is open is not among those that match. */
   isOutside = $state(false);
   readonly total = $derived(this.shown.live.total);
+  readonly isHidden = $derived(this.filter.flags.includes("hidden"));
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(
     this.cursor === null ? -1 : rowNumberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
@@ -83,6 +84,7 @@ export class TaskList {
   #readAt = 0;
   #isReading = false;
   #watched = "";
+  #showsNext = false;
   /** The row under the pointer, by its number; -1 for none. */
   #pointed = -1;
   #hasFocus = false;
@@ -274,6 +276,12 @@ export class TaskList {
     void this.#parseFilter(this.shown.sections.length === 0);
   }
 
+  /** Reads the list again and shows it as it is, also where a person points: they moved the rows themselves. */
+  showNext(): void {
+    this.#showsNext = true;
+    void this.#parseFilter(false);
+  }
+
   /** What this question was answered last time stands until the core answers it anew. */
   #showKept(text: string): void {
     const cached = this.#cache.get(text);
@@ -327,6 +335,8 @@ export class TaskList {
     }
     this.#isReading = true;
     this.#readAt = Date.now();
+    const isOwn = this.#showsNext;
+    this.#showsNext = false;
     const turn = this.#turn;
     const query = this.query();
     try {
@@ -341,7 +351,7 @@ export class TaskList {
       );
       this.reach = view.text ?? null;
       this.#keep(answers.flatMap(({ rows }) => rows));
-      this.shown = isNew ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
+      this.shown = isNew || isOwn ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
       if (this.shown.pendingChanges === 0) this.#keepCursor();
       this.error = null;
       this.loadedAt = Date.now();

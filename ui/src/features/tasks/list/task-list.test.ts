@@ -51,6 +51,31 @@ describe("the list over a living core", () => {
     expect(list.row(0, 0)?.group).toBe("needsYou");
   });
 
+  test("hidden_tasks_leave_the_list_when_another_window_hides_them_and_are_a_list_of_their_own", async () => {
+    const { backend, list, settle } = await open({ tasks: 30 });
+    const ended = truth(backend).filter((row) => row.group === "finished");
+    await soon(backend.call("tasks.hide", { ids: ended.map((row) => row.id) }));
+    await settle();
+    expect([list.total, list.shown.live.hidden, list.shown.live.all]).toEqual([
+      30 - ended.length,
+      ended.length,
+      30 - ended.length,
+    ]);
+    list.ask("is:hidden");
+    await settle();
+    expect([list.total, list.shown.live.hidden, list.isHidden]).toEqual([ended.length, 0, true]);
+  });
+
+  test("rows_that_a_person_hides_leave_at_once_even_from_under_the_pointer", async () => {
+    const { backend, list, settle } = await open({ tasks: 30 });
+    const ended = truth(backend).filter((row) => row.group === "finished");
+    list.pointAt(list.count - 1);
+    await soon(backend.call("tasks.hide", { ids: ended.map((row) => row.id) }));
+    list.showNext();
+    await settle(1);
+    expect([list.count, list.shown.pendingChanges]).toEqual([30 - ended.length, 0]);
+  });
+
   test("a_task_that_changes_its_group_moves_when_nobody_looks_at_a_row", async () => {
     const { backend, list, settle } = await open({ tasks: 30 });
     const running = truth(backend).find((row) => row.phase === "running");

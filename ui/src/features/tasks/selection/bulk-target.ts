@@ -9,10 +9,14 @@ export type BulkTarget =
 export interface SelectionCounts {
   readonly cancellable: number;
   readonly resolvable: number;
+  /** Ended, and nobody has to act on it; of hidden tasks, all. */
+  readonly hideable: number;
 }
 
 /** Phases in which a person may say that nothing more is to come (`tasks.unwatch`). */
 const RESOLVABLE: readonly Phase[] = ["lost", "unconfirmed"];
+/** Phases in which a task is over; those of them that need somebody stay in the list. */
+const HIDEABLE: readonly Phase[] = ["done", "doneWithError", "failed", "cancelled", "expired", "unwatched", "lost"];
 /** Rows read at a time; as many as one call gives. */
 const PAGE = 1_000;
 /** Rows read at most: as many as one call cancels. */
@@ -20,9 +24,18 @@ export const ROWS_MAX = 20_000;
 
 export const isResolvable = (row: Pick<TaskRow, "phase">): boolean => RESOLVABLE.includes(row.phase);
 
+export const isHideable = (row: Pick<TaskRow, "phase" | "group">): boolean =>
+  HIDEABLE.includes(row.phase) && row.group !== "needsYou";
+
 /** The query of what can be marked resolved among what matches; null when no phase of it can. */
 export function resolvableQuery(query: ListQuery): ListQuery | null {
   const phases = query.phases.length === 0 ? [...RESOLVABLE] : query.phases.filter((one) => RESOLVABLE.includes(one));
+  return phases.length === 0 ? null : { ...query, phases, groupBy: "none" };
+}
+
+/** The query of what may be hidden, by phase: what of it needs somebody is left out by the core. */
+export function hideableQuery(query: ListQuery): ListQuery | null {
+  const phases = query.phases.length === 0 ? [...HIDEABLE] : query.phases.filter((one) => HIDEABLE.includes(one));
   return phases.length === 0 ? null : { ...query, phases, groupBy: "none" };
 }
 
@@ -33,13 +46,21 @@ export async function countSelection(
 ): Promise<SelectionCounts> {
   if (target.kind === "some") {
     const rows = target.ids.flatMap((id) => known(id) ?? []);
-    return { cancellable: planBulkCancel(rows).rows.length, resolvable: rows.filter(isResolvable).length };
+    return {
+      cancellable: planBulkCancel(rows).rows.length,
+      resolvable: rows.filter(isResolvable).length,
+      hideable: rows.filter(isHideable).length,
+    };
   }
-  const queries = [cancellableQuery(target.query), resolvableQuery(target.query)];
+  const over = hideableQuery(target.query);
+  const inNeed: ListQuery | null = over === null ? null : { ...over, flags: [...over.flags, "needsYou"] };
+  const queries = [cancellableQuery(target.query), resolvableQuery(target.query), over, inNeed];
   const asked = queries.filter((query) => query !== null);
   const counts = asked.length === 0 ? [] : (await backend.call("tasks.counts", { queries: asked })).counts;
-  const [cancellable, resolvable] = queries.map((query) => (query === null ? 0 : (counts[asked.indexOf(query)] ?? 0)));
-  return { cancellable: cancellable ?? 0, resolvable: resolvable ?? 0 };
+  const [cancellable, resolvable, ended, needed] = queries.map((query) =>
+    query === null ? 0 : (counts[asked.indexOf(query)] ?? 0),
+  );
+  return { cancellable: cancellable ?? 0, resolvable: resolvable ?? 0, hideable: (ended ?? 0) - (needed ?? 0) };
 }
 
 /** The rows of a selection; what is gone by now is left out. */

@@ -1,5 +1,5 @@
 /* What a made-up core answers about a server that runs: its log, its reply times, and who ends it. */
-import type { DiffLine, RequestTimesDto, ServerDto, ServerLogLine, SpanTimes } from "$lib/bindings";
+import type { DiffLine, RequestTimesDto, ServerDto, ServerLogEvent, ServerLogLine, SpanTimes } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { iso } from "../random";
@@ -44,6 +44,13 @@ const DIFF: DiffLine[] = [
   line("added", '      "follow_links": { "type": "boolean", "default": true }'),
 ];
 
+const MESSAGES: readonly [ServerLogEvent, ...ServerLogEvent[]] = [
+  { kind: "message", level: "info", logger: "scheduler", text: "Picked up 3 jobs" },
+  { kind: "message", level: "warning", logger: null, text: "The cache is 92 % full" },
+  { kind: "message", level: "error", logger: "db", text: "Query failed after 3 attempts: connection reset" },
+  { kind: "message", level: null, logger: null, text: '{"phase":"warm-up","took":4.2}' },
+];
+
 /** A log of so many lines, the last one nine seconds old. */
 export function makeLog(count: number, now: number, said: readonly string[] = SAID): ServerLogLine[] {
   return Array.from({ length: count }, (_, at) => {
@@ -51,6 +58,7 @@ export function makeLog(count: number, now: number, said: readonly string[] = SA
     const base = { number, at: iso(now - (count - at) * 9 * SECOND_MS), agent: null };
     if (at === 0) return { ...base, event: { kind: "started", pid: 48_211 } };
     if (number === count - 8) return { ...base, event: { kind: "asked", by: "mara", act: "restart" } };
+    if (at % 9 === 4) return { ...base, event: MESSAGES[Math.floor(at / 9) % MESSAGES.length] ?? MESSAGES[0] };
     return { ...base, event: { kind: "line", text: said[at % said.length] ?? "" } };
   });
 }

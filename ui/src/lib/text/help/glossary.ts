@@ -24,6 +24,7 @@ export const GLOSSARY = [
     means: "Taskwarden’s own id of a task (hdl_…); it stays valid when the agent, the server or Taskwarden restarts.",
   },
   { word: "Held result", means: "A result that its agent does not get until you, or a rule, release it." },
+  { word: "Hidden", means: "A task that you took out of lists and counts; it is kept, and you can show it again." },
   { word: "In parts", means: "The agent gets a preview of a long result, then the parts that it asks for." },
   {
     word: "In the window",

@@ -2,6 +2,7 @@
 //!
 //! What changed is shown and marked as seen; nothing is blocked by it. The comparison is `domain::server::tool_memory`.
 
+use domain::ports::ToolFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -9,6 +10,7 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::{Done, OneServer};
 use crate::dto::ToolDto;
+use crate::dto::server::UsualResultDto;
 use crate::dto::server::tools::{ToolChangesDto, ToolDiff};
 use crate::error::{ApiError, Code};
 use crate::format::tool_diff::tool_diff;
@@ -53,8 +55,13 @@ impl Api {
         let live = self.live()?;
         let server = self.find_server(&input.name).await?;
         let (tools, memory) = live.engine.compared_tools(server.id).await?;
+        let usual = live.engine.usual_results(server.id);
+        let tool = |tool: ToolFacts| {
+            let usual_result = usual.get(tool.name.as_str()).copied().map(UsualResultDto::from);
+            ToolDto { usual_result, ..ToolDto::from(tool) }
+        };
         Ok(ServerTools {
-            tools: tools.into_iter().map(ToolDto::from).collect(),
+            tools: tools.into_iter().map(tool).collect(),
             changes: memory.as_ref().map(ToolChangesDto::from),
         })
     }

@@ -40,13 +40,15 @@ impl Api {
             phases,
             servers,
             agents,
-            flags: query.flags.iter().copied().map(Into::into).collect(),
+            flags: query.flags.iter().filter_map(|flag| flag.flag()).collect(),
             tools: query.tools.clone(),
             text: query.text.clone(),
             found,
             changed_after: query.changed_within_ms.map(|span| before(now, span)),
             created_before: query.older_than_ms.map(|span| before(now, span)),
             open: None,
+            may_be_hidden: false,
+            hidden: query.hidden(),
             group_by: match query.group_by {
                 Grouping::Need => GroupBy::Need,
                 Grouping::Server => GroupBy::Server,
@@ -97,7 +99,7 @@ impl Api {
             let group = self.group_name(group, by, names).await?;
             groups.push(ListGroup { group, count });
         }
-        Ok(ListView { total: view.total, all: view.all, groups, text: None })
+        Ok(ListView { total: view.total, all: view.all, hidden: view.hidden, groups, text: None })
     }
 
     /// The registry's text of a group, by the name the window has for it.

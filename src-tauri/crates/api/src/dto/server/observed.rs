@@ -3,6 +3,7 @@
 //! Only the text of a log line and the reason of a failed request are the server's. Nothing is counted here; the figures are
 //! the engine's (decision 0038).
 
+use domain::ports::{LogLevel, LogMessage};
 use domain::server::ServerAct;
 use engine::{FailedRequest, LogEntry, LogEvent, RequestFigures, RequestHistory, RequestKind, SpanFigures};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,17 @@ words! {
         End = "end",
         /// It is reached in another way.
         Change = "change",
+    }
+    /// How urgent a server calls a message of its log, in the words of MCP.
+    LogLevelDto {
+        Debug = "debug",
+        Info = "info",
+        Notice = "notice",
+        Warning = "warning",
+        Error = "error",
+        Critical = "critical",
+        Alert = "alert",
+        Emergency = "emergency",
     }
     /// What was asked of a server.
     RequestKindDto {
@@ -55,12 +67,21 @@ pub struct ServerLogLine {
     pub event: ServerLogEvent,
 }
 
-/// What a line says. Only `line` is the server's text.
+/// What a line says. Only the text of `line` and `message` is the server's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerLogEvent {
     /// The server wrote it to its standard error.
     Line {
+        text: String,
+    },
+    /// The server sent it as a log message of MCP.
+    Message {
+        /// Null for a level that MCP does not know.
+        #[ts(inline)]
+        level: Option<LogLevelDto>,
+        /// Which part of the server says it.
+        logger: Option<String>,
         text: String,
     },
     /// So many lines came faster than they are taken.
@@ -194,6 +215,9 @@ impl From<LogEvent> for ServerLogEvent {
     fn from(event: LogEvent) -> Self {
         match event {
             LogEvent::Line(text) => Self::Line { text },
+            LogEvent::Message(LogMessage { level, logger, text }) => {
+                Self::Message { level: level.map(LogLevelDto::from), logger, text }
+            }
             LogEvent::Skipped(count) => Self::Skipped { count },
             LogEvent::Started { pid } => Self::Started { pid },
             LogEvent::Resumed { pid } => Self::Resumed { pid },
@@ -201,6 +225,21 @@ impl From<LogEvent> for ServerLogEvent {
             LogEvent::Connected => Self::Connected,
             LogEvent::Disconnected => Self::Disconnected,
             LogEvent::Asked(by, act) => Self::Asked { by: by.to_string(), act: act.into() },
+        }
+    }
+}
+
+impl From<LogLevel> for LogLevelDto {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Debug => Self::Debug,
+            LogLevel::Info => Self::Info,
+            LogLevel::Notice => Self::Notice,
+            LogLevel::Warning => Self::Warning,
+            LogLevel::Error => Self::Error,
+            LogLevel::Critical => Self::Critical,
+            LogLevel::Alert => Self::Alert,
+            LogLevel::Emergency => Self::Emergency,
         }
     }
 }

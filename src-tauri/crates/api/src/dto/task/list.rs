@@ -2,6 +2,7 @@
 //!
 //! Servers are named, not identified; `calls/tasks/list_query.rs` translates. Counting is the registry's.
 
+use domain::ports::{HiddenTasks, TaskFlag};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -46,15 +47,26 @@ pub enum TaskFlagDto {
     Held,
     /// A person has to act on it.
     NeedsYou,
+    /// A person hid it: a list has hidden tasks only where it asks for them.
+    Hidden,
 }
 
-impl From<TaskFlagDto> for domain::ports::TaskFlag {
-    fn from(flag: TaskFlagDto) -> Self {
-        match flag {
-            TaskFlagDto::Orphaned => Self::Orphaned,
-            TaskFlagDto::Held => Self::Held,
-            TaskFlagDto::NeedsYou => Self::NeedsYou,
+impl TaskFlagDto {
+    /// The registry's word; `None` for hidden tasks, which are no flag of a task ([`HiddenTasks`]).
+    pub(crate) const fn flag(self) -> Option<TaskFlag> {
+        match self {
+            Self::Orphaned => Some(TaskFlag::Orphaned),
+            Self::Held => Some(TaskFlag::Held),
+            Self::NeedsYou => Some(TaskFlag::NeedsYou),
+            Self::Hidden => None,
         }
+    }
+}
+
+impl ListQuery {
+    /// Whether hidden tasks are in the list.
+    pub(crate) fn hidden(&self) -> HiddenTasks {
+        if self.flags.contains(&TaskFlagDto::Hidden) { HiddenTasks::Only } else { HiddenTasks::LeftOut }
     }
 }
 
@@ -95,15 +107,25 @@ pub struct ListGroup {
     pub count: u64,
 }
 
+/// Whether a number is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_none(tasks: &u64) -> bool {
+    *tasks == 0
+}
+
 /// How a list is divided.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ListView {
     /// Tasks in all groups together.
     pub total: u64,
-    /// Tasks that there are, whatever the query; counted at the same moment.
+    /// Tasks that there are and that nobody hid, whatever the query; counted at the same moment.
     #[serde(default)]
     pub all: u64,
+    /// Tasks that match and that a person hid; left out where there are none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    #[ts(optional, as = "Option<u64>")]
+    pub hidden: u64,
     /// Groups that are not empty.
     pub groups: Vec<ListGroup>,
     /// How far a text was searched in what tasks say; null without a text, and without a running core.

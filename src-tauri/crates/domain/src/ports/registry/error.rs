@@ -31,7 +31,7 @@ pub enum RegistryError {
     #[error("there is no registry at `{path}` yet")]
     Missing { path: PathBuf },
     /// Sealed fields cannot be opened with the key at hand.
-    #[error("the registry's sealed fields cannot be opened with the key at hand")]
+    #[error("the encrypted contents of the registry cannot be read with the key that was found")]
     WrongKey,
     /// It was closed, or its writer ended.
     #[error("the registry is closed")]

@@ -69,7 +69,7 @@ impl RecordingFault {
             }
             Self::ReadOnly => {
                 "Mount the disk of the data directory for writing, or give your user write access to it; the core \
-                 then continues by itself."
+                 then continues automatically."
             }
             Self::Damaged => {
                 "Stop Taskwarden and move the registry aside. If there is a `backups` folder beside it, put its newest \

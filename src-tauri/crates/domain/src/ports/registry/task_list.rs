@@ -96,6 +96,25 @@ impl TaskFlag {
     }
 }
 
+/// Whether a list has the tasks that a person hid from view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HiddenTasks {
+    /// Like all others.
+    #[default]
+    Included,
+    LeftOut,
+    /// And no others.
+    Only,
+}
+
+/// Tasks that a person hides from lists, or shows again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HideUnit {
+    pub tasks: Vec<HandleId>,
+    pub is_hidden: bool,
+    pub at: Timestamp,
+}
+
 /// Which tasks a screen shows. All conditions must hold; an empty list is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct TaskListQuery {
@@ -119,6 +138,10 @@ pub struct TaskListQuery {
     pub created_before: Option<Timestamp>,
     /// Only tasks that are not over, or only those that are.
     pub open: Option<bool>,
+    /// Only tasks that a person may hide ([`CountedState::may_be_hidden`]).
+    pub may_be_hidden: bool,
+    /// Whether hidden tasks are in it.
+    pub hidden: HiddenTasks,
     /// By what it is divided.
     pub group_by: GroupBy,
     /// Only this group: its text as in [`TaskGroups::groups`].
@@ -152,8 +175,10 @@ pub struct TaskRows {
 pub struct TaskGroups {
     /// Tasks in all groups together.
     pub total: u64,
-    /// Tasks that there are, whatever the query.
+    /// Tasks that there are, whatever the query; hidden ones are not counted where the query leaves them out.
     pub all: u64,
+    /// Tasks that match and are left out because a person hid them.
+    pub hidden: u64,
     /// Groups that are not empty, each with its number of tasks: words of [`crate::task::status::PhaseGroup`] in its
     /// order, or ids of servers or agents (empty for nobody) by text. None when the list is not divided.
     pub groups: Vec<(String, u64)>,
@@ -199,6 +224,7 @@ impl TaskListQuery {
             && any(self.agents.is_empty(), alike.agent.is_some_and(|agent| self.agents.contains(&agent)))
             && any(self.tools.is_empty(), self.tools.iter().any(|tool| alike.tool.as_deref() == Some(tool)))
             && self.open.is_none_or(|open| open != alike.phase.is_over())
+            && (!self.may_be_hidden || alike.state().may_be_hidden())
             && (!self.flags.contains(&TaskFlag::NeedsYou) || alike.state().needs_you())
             && (!self.flags.contains(&TaskFlag::Held) || Figure::Held.counts(alike.state()))
             && self.within.as_deref().is_none_or(|within| self.group_of(alike) == within)
@@ -243,7 +269,7 @@ impl TaskListQuery {
             *count = count.saturating_add(alike.tasks);
         }
         let groups = groups.into_iter().filter(|(_, count)| *count > 0).map(|((_, group), count)| (group, count));
-        TaskGroups { total, all, groups: groups.collect() }
+        TaskGroups { total, all, hidden: 0, groups: groups.collect() }
     }
 }
 
@@ -308,11 +334,11 @@ mod tests {
         let counts = [alike(Phase::Done, 5), alike(Phase::Running, 2), alike(Phase::Lost, 1), alike(Phase::Failed, 1)];
         let view = TaskListQuery::default().view(11, &counts);
         let groups = vec![("needsYou".to_owned(), 1), ("moving".to_owned(), 2), ("finished".to_owned(), 6)];
-        assert_eq!(view, TaskGroups { total: 9, all: 11, groups }, "empty groups are left out");
+        assert_eq!(view, TaskGroups { total: 9, all: 11, hidden: 0, groups }, "empty groups are left out");
         let none = TaskListQuery { group_by: GroupBy::None, ..TaskListQuery::default() };
         assert_eq!(
             none.view(11, &counts),
-            TaskGroups { total: 9, all: 11, groups: Vec::new() },
+            TaskGroups { total: 9, all: 11, hidden: 0, groups: Vec::new() },
             "an undivided list has no groups"
         );
     }

@@ -20,7 +20,8 @@ use crate::budget::conversations::conversation::Conversation;
 use crate::budget::conversations::spend_series::SpendSeries;
 use crate::budget::conversations::tool_paging::ToolPage;
 use crate::budget::counting::visible::Counted;
-use crate::budget::pending_results::{PendingResult, PendingResults, UnreadResult, UsualSizes};
+use crate::budget::pending_results::{PendingResult, PendingResults, UnreadResult};
+use crate::budget::usual_results::UsualSizes;
 
 /// All windows, and the series of what entered them.
 pub(crate) struct ConversationWindows {

@@ -1,4 +1,5 @@
-//! The log of a server: what its processes write to their standard error, and what happened to them.
+//! The log of a server: what its processes write to their standard error, what it sends as log messages, and what happened
+//! to them.
 //!
 //! Bounded by lines and bytes; the oldest lines go first, and their number says how many. What we say ourselves is another
 //! kind of entry than what the server wrote, so that no line of a server can look like ours.
@@ -7,7 +8,7 @@ use std::collections::VecDeque;
 
 use domain::ids::{AgentId, PersonId};
 use domain::policy::ObservedServerPolicy;
-use domain::ports::{ProcessExit, ProcessNews};
+use domain::ports::{LogMessage, ProcessExit, ProcessNews};
 use domain::server::ServerAct;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
@@ -33,7 +34,9 @@ pub struct LogEntry {
 pub enum LogEvent {
     /// The server wrote it: capped, harmless to show, and not to be believed.
     Line(String),
-    /// So many lines came faster than they are taken.
+    /// The server sent it as a log message: as little to be believed.
+    Message(LogMessage),
+    /// So many lines or messages came faster than they are taken.
     Skipped(u64),
     /// A process was started.
     Started {
@@ -92,6 +95,7 @@ impl ServerLog {
             ProcessNews::Resumed { pid } => (Some(now), LogEvent::Resumed { pid }),
             ProcessNews::Wrote(line) => (Some(now), LogEvent::Line(line)),
             ProcessNews::WroteEarlier(line) => (None, LogEvent::Line(line)),
+            ProcessNews::Logged(message) => (Some(now), LogEvent::Message(message)),
             ProcessNews::Skipped(count) => (Some(now), LogEvent::Skipped(count)),
             ProcessNews::Ended(exit) => (Some(now), LogEvent::Ended(exit)),
         };
@@ -136,6 +140,7 @@ impl ServerLog {
 fn cost(what: &LogEvent) -> usize {
     let text = match what {
         LogEvent::Line(line) => line.len(),
+        LogEvent::Message(message) => message.text.len() + message.logger.as_deref().map_or(0, str::len),
         LogEvent::Skipped(_)
         | LogEvent::Started { .. }
         | LogEvent::Resumed { .. }

@@ -82,14 +82,20 @@ fn text(line: &ServerLogLine) -> String {
     let whose = line.agent.as_deref().map(|agent| format!(" [{agent}]")).unwrap_or_default();
     match &line.event {
         ServerLogEvent::Line { text } => format!("{at}{whose} | {}", one_line(text)),
+        message @ ServerLogEvent::Message { .. } => format!("{at}{whose} > {}", said(message)),
         ours => format!("{at}{whose} * {}", said(ours)),
     }
 }
 
-/// What we say ourselves.
+/// What a line says: the words of the server, or ours.
 fn said(event: &ServerLogEvent) -> String {
     match event {
         ServerLogEvent::Line { text } => one_line(text),
+        ServerLogEvent::Message { level, logger, text } => {
+            let level = level.map_or("log", |level| level.as_str());
+            let logger = logger.as_deref().map(|logger| format!(" {}", one_line(logger))).unwrap_or_default();
+            format!("{level}{logger}: {}", one_line(text))
+        }
         ServerLogEvent::Skipped { count: lines } => {
             format!("{} came too fast and were not kept", count(*lines, "line"))
         }

@@ -48,7 +48,7 @@ async fn warn_if_not_recording(core: &CoreClient, screen: &Screen) {
         screen.warning(&format!("{}. {}", one_line(&message), one_line(&cure)));
         for call in calls {
             screen.note(&format!(
-                "In flight without a row: {} `{}` of agent `{}` on `{}`, since {}",
+                "Running, and not recorded: {} `{}` of agent `{}` on `{}`, since {}",
                 call.id,
                 one_line(&call.tool),
                 one_line(&call.agent),

@@ -290,7 +290,7 @@ impl Connector for Wires {
                 child: None,
                 regained: None,
             };
-            Ok(self.connector.take_up(opened, true, line.abilities))
+            Ok(self.connector.take_up(opened, true, line.abilities, None))
         })
     }
 }

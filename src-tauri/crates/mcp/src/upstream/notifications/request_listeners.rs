@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+use crate::upstream::notifications::log_messages::LogMessages;
 use crate::upstream::transport::link::{NotificationListener, RequestTag};
 use crate::wire::raw_json::member;
 
@@ -66,6 +67,8 @@ pub(crate) struct RequestListeners {
     /// In the modern era a log message belongs to a request, and a pipe does not say to which; it is known when there
     /// is only one.
     modern: bool,
+    /// The server's log, to which its messages go besides.
+    log: Option<LogMessages>,
 }
 
 impl NotificationListener for RequestListeners {
@@ -91,7 +94,11 @@ impl NotificationListener for RequestListeners {
             | "notifications/tasks"
             | "notifications/tasks/status" => false,
             _ => {
-                let is_log = self.modern && method == "notifications/message";
+                let is_message = method == "notifications/message";
+                if let Some(log) = self.log.as_ref().filter(|_| is_message) {
+                    log.push(params);
+                }
+                let is_log = self.modern && is_message;
                 let on = on.or_else(|| self.only().filter(|_| is_log));
                 on.is_some_and(|tag| self.tell(tag, method, params))
             }
@@ -100,8 +107,8 @@ impl NotificationListener for RequestListeners {
 }
 
 impl RequestListeners {
-    pub(crate) fn new(modern: bool) -> Self {
-        Self { by_tag: Mutex::default(), modern }
+    pub(crate) fn new(modern: bool, log: Option<LogMessages>) -> Self {
+        Self { by_tag: Mutex::default(), modern, log }
     }
 
     /// Adds a listener for this tag.

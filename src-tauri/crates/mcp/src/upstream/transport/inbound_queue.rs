@@ -122,8 +122,8 @@ pub(crate) fn channel(
             None => {
                 over.wait().await;
                 let closure = over.closure().unwrap_or_else(|| Closure {
-                    why: "the connection is over".into(),
-                    hint: "Taskwarden connects again by itself.".into(),
+                    why: "the connection ended".into(),
+                    hint: "Taskwarden reconnects automatically.".into(),
                     process_ended: false,
                 });
                 Some((InboundMessage::Closed(closure), (from, over, true)))

@@ -211,8 +211,8 @@ impl LineConnection {
         match self.over.closure() {
             Some(closure) => LinkError::Broken { why: closure.why, hint: closure.hint, sent },
             None => LinkError::Broken {
-                why: "the connection is over".into(),
-                hint: "Taskwarden connects again by itself.".into(),
+                why: "the connection ended".into(),
+                hint: "Taskwarden reconnects automatically.".into(),
                 sent,
             },
         }

@@ -8,7 +8,6 @@ mod child_supervisor;
 mod handshake;
 mod kept_child;
 mod log_lines;
-mod secret_values;
 mod stderr;
 
 #[cfg(test)]
@@ -123,7 +122,7 @@ fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<StartedChild, OpenEr
 fn without_pipes(launch: &Launch) -> OpenError {
     OpenError::Unreachable {
         why: format!("`{}` was started without pipes", launch.command),
-        hint: "Taskwarden tries again; if it stays so, the system is out of file handles.".into(),
+        hint: "Taskwarden tries again. If this continues, the system has no file descriptors left.".into(),
     }
 }
 

@@ -165,14 +165,14 @@ impl SqliteRegistry {
             let mark = hash_in(row, 5).map_err(failed())?;
             let broken = |why: &str| Ok(Err(BrokenLink { number: first, why: why.into() }));
             let (Some(previous), Some(hash)) = (previous, hash) else {
-                return broken("the tombstone of the removed rows from here does not read");
+                return broken("the record of the rows that were removed from here cannot be read");
             };
             if first != chain.upto + 1 || previous != chain.hash || last < first {
-                return broken("the tombstone of the removed rows from here does not follow the row before");
+                return broken("the record of the rows that were removed from here does not follow the row before");
             }
             let sealed = AuditSegment::sealed(&self.base.sealer, first..=last, HashLink { previous, hash }, removed);
             if mark != Some(sealed.mark) {
-                return broken("the tombstone of the removed rows from here is not sealed by this registry");
+                return broken("the record of the rows that were removed from here was not made by this registry");
             }
             chain = ChainCursor { upto: last, hash };
         }

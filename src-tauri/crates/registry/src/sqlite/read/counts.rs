@@ -11,10 +11,11 @@ use domain::task::status::{Phase, PhaseGroup};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row};
 
+use crate::sqlite::read::task_kinds;
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned};
 
 /// A quoted list of the phases for which this holds.
-fn phases(wanted: fn(Phase) -> bool) -> String {
+pub(crate) fn phases(wanted: impl Fn(Phase) -> bool) -> String {
     let words = Phase::ALL.into_iter().filter(|phase| wanted(*phase)).map(|phase| format!("'{}'", phase.word()));
     words.collect::<Vec<_>>().join(", ")
 }
@@ -61,12 +62,13 @@ fn tally(base: &StoreContext, row: &SqliteRow) -> Result<TaskTally, RegistryErro
             is_exception: row.try_get::<i64, _>(3).map_err(failed())? == 1,
             is_orphaned: row.try_get::<i64, _>(4).map_err(failed())? == 1,
         },
+        is_hidden: false,
         tasks: unsigned(row.try_get(5).map_err(failed())?),
     })
 }
 
 impl SqliteRegistry {
-    /// All tasks by server, agent and state. Counts of phases come from `kinds`; only tasks with a flag are read.
+    /// All tasks by server, agent and state, hidden ones apart. Counts of phases come from `kinds`; only tasks with a flag are read.
     pub(crate) async fn read_tallies(&self) -> Result<Vec<TaskTally>, RegistryError> {
         let failed = || self.base.failed("count tasks");
         let (exception, numbers) = (EXCEPTIONS.as_str(), EXCEPTION_NUMBERS.as_str());
@@ -82,12 +84,30 @@ impl SqliteRegistry {
             .await
             .map_err(failed())?;
         let flagged = sqlx::query(sqlx::AssertSqlSafe(flagged)).fetch_all(&mut *transaction).await.map_err(failed())?;
+        let hidden = task_kinds::hidden(&self.base, &mut transaction).await?;
         transaction.rollback().await.map_err(failed())?;
         let mut tallies = plain.iter().map(|row| tally(&self.base, row)).collect::<Result<Vec<_>, _>>()?;
         for row in &flagged {
             let apart = tally(&self.base, row)?;
             let is_same = |tally: &&mut TaskTally| {
                 (tally.server, tally.agent, tally.state.phase) == (apart.server, apart.agent, apart.state.phase)
+            };
+            if let Some(rest) = tallies.iter_mut().find(is_same) {
+                rest.tasks = rest.tasks.saturating_sub(apart.tasks);
+            }
+            tallies.push(apart);
+        }
+        for kind in &hidden {
+            let apart = TaskTally {
+                server: kind.server,
+                agent: kind.agent,
+                state: kind.state(),
+                is_hidden: true,
+                tasks: kind.tasks,
+            };
+            let is_same = |tally: &&mut TaskTally| {
+                (tally.server, tally.agent, tally.state, tally.is_hidden)
+                    == (apart.server, apart.agent, apart.state, false)
             };
             if let Some(rest) = tallies.iter_mut().find(is_same) {
                 rest.tasks = rest.tasks.saturating_sub(apart.tasks);

@@ -6,15 +6,16 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use domain::ports::{AlikeTasks, GroupBy, RegistryError, TaskFlag, TaskListQuery, TaskOrder};
-use domain::task::status::{Phase, PhaseGroup};
+use domain::ports::{AlikeTasks, GroupBy, HiddenTasks, RegistryError, TaskFlag, TaskListQuery, TaskOrder};
+use domain::task::status::PhaseGroup;
 use serde_json::{Value, json};
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
+use crate::sqlite::StoreContext;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::read::counts::EXCEPTIONS;
-use crate::sqlite::{StoreContext, unsigned};
+use crate::sqlite::read::task_kinds::{self, alike, hidden_condition, split};
 
 /// Kinds read at most. People name servers, agents and tools; the limit only keeps a damaged file from filling the memory.
 const KINDS_MAX: u32 = 100_000;
@@ -140,8 +141,8 @@ enum ExceptionPart {
 /// The index of the tasks with a flag, and its condition; `None` where the kinds say it.
 fn column(flag: TaskFlag) -> Option<(&'static str, &'static str)> {
     match flag {
-        TaskFlag::Orphaned => Some(("handles_orphaned", " AND orphaned = 1")),
-        TaskFlag::OverLimit => Some(("handles_over_limit", " AND over_limit = 1")),
+        TaskFlag::Orphaned => Some(("INDEXED BY handles_orphaned", " AND orphaned = 1")),
+        TaskFlag::OverLimit => Some(("INDEXED BY handles_over_limit", " AND over_limit = 1")),
         TaskFlag::Held | TaskFlag::NeedsYou => None,
     }
 }
@@ -153,11 +154,16 @@ impl ResolvedListQuery {
 
     pub(crate) fn is_timed(&self) -> bool {
         let is_flagged = self.query.flags.iter().any(|flag| column(*flag).is_some());
-        self.query.changed_after.is_some() || self.query.created_before.is_some() || is_flagged
+        let is_of_few = is_flagged || self.query.hidden == HiddenTasks::Only;
+        self.query.changed_after.is_some() || self.query.created_before.is_some() || is_of_few
     }
 
-    /// The index of the tasks with the first flag that is asked for; there are few of them.
+    /// Where the hidden tasks, or those with the first flag that is asked for, are read from; there are few of them.
     fn flagged(&self) -> Option<&'static str> {
+        if self.query.hidden == HiddenTasks::Only {
+            // By their numbers.
+            return Some("NOT INDEXED");
+        }
         self.query.flags.iter().find_map(|flag| column(*flag)).map(|(index, _)| index)
     }
 
@@ -192,7 +198,7 @@ impl ResolvedListQuery {
         }
     }
 
-    /// ` AND …` for flags and conditions on time; the values of these are [`ResolvedListQuery::moments`].
+    /// ` AND …` for flags, hidden tasks and conditions on time; the values of these are [`ResolvedListQuery::moments`].
     fn times(&self) -> String {
         let mut text = String::new();
         for flag in &self.query.flags {
@@ -206,6 +212,7 @@ impl ResolvedListQuery {
         if self.query.created_before.is_some() {
             text.push_str(" AND created <= ?");
         }
+        text.push_str(hidden_condition(self.query.hidden));
         text
     }
 
@@ -321,7 +328,7 @@ impl ResolvedListQuery {
         } else if let Some(index) = self.flagged() {
             let (kinds, names) = self.filter();
             let bound = names.map(SqlValue::Text).into_iter().chain(self.moments());
-            terms.push((format!("{select}INDEXED BY {index} WHERE {kinds}{times}"), bound.collect()));
+            terms.push((format!("{select}{index} WHERE {kinds}{times}"), bound.collect()));
         } else if by_change && (self.takes_all || self.tasks() > SORTED_MAX) {
             let (kinds, names) = self.filter();
             let bound = names.map(SqlValue::Text).into_iter().chain(self.moments());
@@ -366,15 +373,13 @@ impl ResolvedListQuery {
             let by_phase =
                 !self.is_split && self.query.group_by == GroupBy::Need && level(&self.query) == IndexLevel::Phase;
             let index = self.flagged().unwrap_or(match (self.query.changed_after, by_phase) {
-                (Some(_), _) => "handles_by_change",
-                (None, true) => "handles_by_phase",
-                (None, false) => "handles_by_kind",
+                (Some(_), _) => "INDEXED BY handles_by_change",
+                (None, true) => "INDEXED BY handles_by_phase",
+                (None, false) => "INDEXED BY handles_by_kind",
             });
             let (kinds, names) = self.filter();
             let mut count = StatementBatch::default();
-            count.add(&format!(
-                "SELECT {key}, count(*) FROM handles INDEXED BY {index} WHERE {kinds}{times} GROUP BY 1"
-            ));
+            count.add(&format!("SELECT {key}, count(*) FROM handles {index} WHERE {kinds}{times} GROUP BY 1"));
             names.map(SqlValue::Text).into_iter().chain(self.moments()).for_each(|bound| bound.bind(&mut count));
             batches.push(count);
         }
@@ -394,60 +399,11 @@ fn is_same_kind(one: &AlikeTasks, other: &AlikeTasks) -> bool {
         == (other.server, other.agent, &other.tool, other.phase, other.is_exception)
 }
 
-fn alike(base: &StoreContext, row: &SqliteRow) -> Result<AlikeTasks, RegistryError> {
-    let failed = || base.failed("count tasks");
-    let flaw = |column: &str| RegistryError::Other {
-        operation: "read `kinds`",
-        why: format!("column `{column}` does not read"),
-    };
-    let (server, agent): (&str, &str) = (row.try_get(0).map_err(failed())?, row.try_get(1).map_err(failed())?);
-    let (tool, phase): (&str, &str) = (row.try_get(2).map_err(failed())?, row.try_get(3).map_err(failed())?);
-    let agent = if agent.is_empty() { None } else { Some(agent.parse().map_err(|_| flaw("agent"))?) };
-    Ok(AlikeTasks {
-        server: server.parse().map_err(|_| flaw("server"))?,
-        agent,
-        tool: (!tool.is_empty()).then(|| tool.into()),
-        phase: Phase::from_word(phase).ok_or_else(|| flaw("phase"))?,
-        is_exception: false,
-        tasks: unsigned(row.try_get(4).map_err(failed())?),
-    })
-}
-
-/// Takes the exceptions out of the kinds they are counted in.
-async fn split(
-    base: &StoreContext,
-    connection: &mut SqliteConnection,
-    kinds: &mut [(AlikeTasks, SqliteRow)],
-) -> Result<Vec<(AlikeTasks, usize)>, RegistryError> {
-    let failed = || base.failed("count tasks");
-    let exceptions = EXCEPTIONS.as_str();
-    let found = sqlx::query(sqlx::AssertSqlSafe(format!(
-        "SELECT server, coalesce(agent, ''), coalesce(tool, ''), phase, count(*) FROM handles WHERE {exceptions} \
-         GROUP BY 1, 2, 3, 4"
-    )))
-    .fetch_all(connection)
-    .await
-    .map_err(failed())?;
-    let mut apart = Vec::new();
-    for row in &found {
-        let kind = AlikeTasks { is_exception: true, ..alike(base, row)? };
-        let is_same = |(rest, _): &(AlikeTasks, SqliteRow)| {
-            AlikeTasks { tasks: 0, ..rest.clone() } == AlikeTasks { tasks: 0, is_exception: false, ..kind.clone() }
-        };
-        let Some(at) = kinds.iter().position(is_same) else { continue };
-        if let Some((rest, _)) = kinds.get_mut(at) {
-            rest.tasks = rest.tasks.saturating_sub(kind.tasks);
-        }
-        apart.push((kind, at));
-    }
-    Ok(apart)
-}
-
 /// Resolves a query on the current counts.
 pub(crate) async fn resolve(
     base: &StoreContext,
     connection: &mut SqliteConnection,
-    query: TaskListQuery,
+    mut query: TaskListQuery,
 ) -> Result<ResolvedListQuery, RegistryError> {
     let failed = || base.failed("count tasks");
     let found = sqlx::query(
@@ -462,9 +418,21 @@ pub(crate) async fn resolve(
     for row in found {
         whole.push((alike(base, &row)?, row));
     }
-    let all_tasks = whole.iter().fold(0, |sum: u64, (kind, _)| sum.saturating_add(kind.tasks));
-    let apart = split(base, connection, &mut whole).await?;
+    let mut all_tasks = whole.iter().fold(0, |sum: u64, (kind, _)| sum.saturating_add(kind.tasks));
+    let mut apart = split(base, connection, &mut whole).await?;
     let is_split = !apart.is_empty();
+    if query.hidden == HiddenTasks::LeftOut {
+        let hidden = task_kinds::hidden(base, connection).await?;
+        let counted = whole.iter_mut().map(|(kind, _)| kind).chain(apart.iter_mut().map(|(kind, _)| kind));
+        for kind in counted {
+            let less = hidden.iter().find(|hidden| is_same_kind(hidden, kind)).map_or(0, |hidden| hidden.tasks);
+            kind.tasks = kind.tasks.saturating_sub(less);
+            all_tasks = all_tasks.saturating_sub(less);
+        }
+        if hidden.is_empty() {
+            query.hidden = HiddenTasks::Included;
+        }
+    }
     let rows = whole.iter().map(|(kind, row)| (kind, row));
     let apart = apart.iter().filter_map(|(kind, at)| whole.get(*at).map(|(_, row)| (kind, row)));
     let (mut kinds, mut but_text, mut keys, mut all) = (Vec::new(), Vec::new(), Vec::new(), true);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{HandleId, ServerId};
-use domain::ports::{CancelFacts, GroupBy, RegistryError, TaskGroups, TaskListQuery, TaskRows};
+use domain::ports::{CancelFacts, GroupBy, HiddenTasks, RegistryError, TaskGroups, TaskListQuery, TaskRows};
 use domain::task::TaskHandle;
 use domain::task::figures::CountedState;
 use domain::task::status::{Phase, PhaseGroup};
@@ -165,6 +165,14 @@ impl SqliteRegistry {
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(failed())?;
         let list = resolve(&self.base, &mut transaction, query).await?;
+        let hidden = match list.query.hidden {
+            HiddenTasks::LeftOut => {
+                let only = TaskListQuery { hidden: HiddenTasks::Only, ..list.query.clone() };
+                let only = resolve(&self.base, &mut transaction, only).await?;
+                self.counted(&mut transaction, &only).await?
+            }
+            HiddenTasks::Included | HiddenTasks::Only => 0,
+        };
         let known = if list.is_timed() { TaskGroups::default() } else { list.query.view(list.all_tasks, &list.kinds) };
         let mut groups: Vec<(String, u64)> = known.groups;
         let mut total = known.total;
@@ -179,7 +187,12 @@ impl SqliteRegistry {
         }
         transaction.rollback().await.map_err(failed())?;
         let undivided = list.query.group_by == GroupBy::None;
-        Ok(TaskGroups { total, all: list.all_tasks, groups: if undivided { Vec::new() } else { merged(groups) } })
+        Ok(TaskGroups {
+            total,
+            all: list.all_tasks,
+            hidden,
+            groups: if undivided { Vec::new() } else { merged(groups) },
+        })
     }
 
     /// Tasks that need attention, are held or ask to go on past a limit, the last changed first.

@@ -9,6 +9,7 @@ use domain::ports::{CommitError, ContactNote, Recorded, RegistryError};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::hidden_tasks::HiddenRows;
 use super::removal::RemovalPlan;
 use crate::sqlite::tables::agents::AgentRow;
 use crate::sqlite::tables::audit::VerifiedMark;
@@ -35,6 +36,7 @@ pub(crate) enum Mutation {
     PutRule(Box<RuleRow>),
     PutPrice(Box<PriceRow>),
     PutTools(Box<ToolRows>),
+    Hide(HiddenRows),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -116,6 +118,7 @@ impl Mutation {
             | Self::NoteAgents(_)
             | Self::NoteUsage(_)
             | Self::PutTools(_)
+            | Self::Hide(_)
             | Self::MarkVerified(_) => false,
         }
     }

@@ -14,7 +14,7 @@ use crate::sqlite::tables::audit::AuditSegment;
 use crate::sqlite::tables::tasks::REMOVABLE;
 
 /// Tables with a column `handle`, from which a task is removed before its own row.
-const PARTS: [&str; 5] = ["payloads", "requests", "status_log", "raw_messages", "contacts"];
+const PARTS: [&str; 6] = ["payloads", "requests", "status_log", "raw_messages", "contacts", "hidden_tasks"];
 
 /// One stretch of removal, ready to write.
 #[derive(Debug, Default)]

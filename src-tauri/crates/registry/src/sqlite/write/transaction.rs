@@ -64,6 +64,7 @@ impl BatchShape {
             Mutation::MarkVerified(_) => alike(12, 0),
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
             Mutation::PutTools(rows) => alike(14, rows.put.len()),
+            Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
         }
     }
 }
@@ -108,6 +109,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutRule(_)
                 | Mutation::PutPrice(_)
                 | Mutation::PutTools(_)
+                | Mutation::Hide(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -215,6 +217,10 @@ impl<'a> WriteTransaction<'a> {
                     self.make_room(connection).await?;
                     rows.put_tool(&mut self.batch, row);
                 }
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::Hide(rows) => {
+                rows.write(&mut self.batch);
                 Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {

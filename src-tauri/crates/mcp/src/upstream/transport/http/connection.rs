@@ -175,7 +175,7 @@ impl HttpConnection {
     pub(crate) fn session_over(&self) -> LinkError {
         self.end(
             "the server ended the session",
-            "Taskwarden connects anew by itself; tasks that the server ties to a session may be lost.",
+            "Taskwarden reconnects automatically; tasks that the server ties to a session may be lost.",
         );
         // The server refused the request: it did not run.
         self.gone(false)
@@ -184,7 +184,7 @@ impl HttpConnection {
     pub(crate) fn gone(&self, sent: bool) -> LinkError {
         let (why, hint) = match self.over.closure() {
             Some(closure) => (closure.why, closure.hint),
-            None => ("the connection is over".into(), "Taskwarden connects again by itself.".into()),
+            None => ("the connection ended".into(), "Taskwarden reconnects automatically.".into()),
         };
         LinkError::Broken { why, hint, sent }
     }

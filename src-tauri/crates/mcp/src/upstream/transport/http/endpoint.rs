@@ -254,7 +254,7 @@ fn add_defaults(headers: &mut HeaderMap, url: &Url) {
 /// A cause fits on one line.
 const SHOWN_CHARS: usize = 200;
 
-const CHECK: &str = "Check that the server runs and that its address is right; Taskwarden tries again by itself.";
+const CHECK: &str = "Check that the server runs and that its address is right; Taskwarden tries again automatically.";
 
 impl From<NoResponse> for LinkError {
     fn from(no: NoResponse) -> Self {

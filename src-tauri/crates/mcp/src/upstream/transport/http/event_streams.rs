@@ -278,7 +278,7 @@ impl HttpConnection {
         if self.sink.put(item, bytes).await.is_err() {
             self.end(
                 "the server sends more than is taken from it",
-                "Taskwarden connects anew by itself; if it happens again, the server floods its clients.",
+                "Taskwarden reconnects automatically; if it happens again, the server floods its clients.",
             );
         }
         false

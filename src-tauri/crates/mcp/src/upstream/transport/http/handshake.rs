@@ -180,7 +180,7 @@ impl Shake<'_> {
         match head.filter(|head| head.status.is_server_error()) {
             Some(head) => Err(OpenError::Unreachable {
                 why: format!("`{}` answers with HTTP {}", self.wire.endpoint.origin(), head.status.as_u16()),
-                hint: "The server has a problem of its own; Taskwarden tries again by itself.".into(),
+                hint: "The server has a problem of its own; Taskwarden tries again automatically.".into(),
             }),
             None => Ok(()),
         }

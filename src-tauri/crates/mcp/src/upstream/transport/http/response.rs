@@ -73,7 +73,7 @@ impl ReplyFailure {
     }
 }
 
-const TRY_AGAIN: &str = "The server has a problem of its own; Taskwarden tries again by itself.";
+const TRY_AGAIN: &str = "The server has a problem of its own; Taskwarden tries again automatically.";
 const WRONG_ADDRESS: &str = "Check the address: the MCP endpoint often ends in `/mcp` or `/sse`.";
 
 fn odd_line(origin: &str, status: StatusCode, html: bool, why: Option<String>) -> String {
@@ -117,7 +117,7 @@ impl From<ReplyFailure> for OpenError {
             ReplyFailure::Link(LinkError::Broken { why, hint, .. }) => Self::Unreachable { why, hint },
             ReplyFailure::Link(LinkError::Unauthorized { why, hint }) => Self::Unauthorized { why, hint },
             ReplyFailure::Link(error @ (LinkError::NoAnswer(_) | LinkError::RateLimited(_))) => {
-                Self::Unreachable { why: error.to_string(), hint: "Taskwarden tries again by itself.".into() }
+                Self::Unreachable { why: error.to_string(), hint: "Taskwarden tries again automatically.".into() }
             }
             ReplyFailure::Link(LinkError::Unreadable { why, .. }) => Self::NotMcp { why, hint: WRONG_ADDRESS.into() },
         }

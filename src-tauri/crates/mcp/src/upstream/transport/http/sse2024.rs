@@ -200,7 +200,7 @@ impl Down {
             () = ends.ending.cancelled() => "the connection was closed by Taskwarden".into(),
             () = ends.stop.cancelled() => "the core is stopping".into(),
         };
-        let hint = "Taskwarden connects again by itself; what ran on this connection may be lost.".to_owned();
+        let hint = "Taskwarden reconnects automatically; what ran on this connection may be lost.".to_owned();
         let waiting = LinkError::Broken { why: why.clone(), hint: hint.clone(), sent: true };
         let later = LinkError::Broken { why: why.clone(), hint: hint.clone(), sent: false };
         ends.over.close(Closure { why, hint, process_ended: false });

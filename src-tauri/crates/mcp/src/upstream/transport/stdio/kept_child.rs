@@ -79,7 +79,7 @@ pub(crate) async fn resume(
             ConnectOutcome::Taken => {
                 return Err(OpenError::Unreachable {
                     why: format!("`{}` is held by another core", launch.command),
-                    hint: "Stop the other core; it is tried again by itself.".into(),
+                    hint: "Stop the other core; Taskwarden tries again automatically.".into(),
                 });
             }
             ConnectOutcome::Unanswered => {
@@ -168,8 +168,8 @@ fn client<'a>(belongs: &'a Belongs<'_>, ctx: &'a OpenContext) -> KeeperClient<'a
 async fn late_answer(mut pending: PendingRequest) -> Result<Answer, LinkError> {
     (&mut pending.answer).await.unwrap_or_else(|_| {
         Err(LinkError::Broken {
-            why: "the connection is over".into(),
-            hint: "Taskwarden connects again by itself.".into(),
+            why: "the connection ended".into(),
+            hint: "Taskwarden reconnects automatically.".into(),
             sent: true,
         })
     })

@@ -10,7 +10,7 @@ use domain::policy::{ObservedServerPolicy, plain_text};
 use domain::ports::{ProcessListener, ProcessNews};
 use tokio::time::Instant;
 
-use super::secret_values::SecretValues;
+use crate::upstream::transport::SecretValues;
 
 /// A character of UTF-8 has at most so many bytes.
 const CHAR_BYTES_MAX: usize = 4;

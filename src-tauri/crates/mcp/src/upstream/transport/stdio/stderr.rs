@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::log_lines::LogLines;
-use super::secret_values::SecretValues;
+use crate::upstream::transport::SecretValues;
 
 /// The kept end.
 #[derive(Clone)]

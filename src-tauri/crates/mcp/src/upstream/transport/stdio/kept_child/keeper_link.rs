@@ -425,12 +425,12 @@ impl End {
         match told {
             None => self.tell(Closure {
                 why: format!("`{}` stays with its keeper", self.name),
-                hint: "The next core takes it up again.".into(),
+                hint: "The next core connects to it again.".into(),
                 process_ended: false,
             }),
             Some(_) if self.kept.leaving.is_cancelled() => self.tell(Closure {
                 why: format!("`{}` stays with its keeper", self.name),
-                hint: "The next core takes it up again.".into(),
+                hint: "The next core connects to it again.".into(),
                 process_ended: false,
             }),
             Some(None) => {

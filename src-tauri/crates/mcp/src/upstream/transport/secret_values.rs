@@ -1,4 +1,4 @@
-//! Cuts the secret values that we gave a child out of what it writes to its standard error.
+//! Cuts the secret values that we gave a server out of what it writes to its standard error or logs.
 //!
 //! A server that prints its environment must not publish them. It prints a value of several lines line by line, and may
 //! colour a part of it. Nothing helps against a server that writes them in another way on purpose.
@@ -16,10 +16,10 @@ const CUT: &str = "…";
 
 /// Values, and the lines of those that have several, the longest first: one may be a part of another.
 #[derive(Clone)]
-pub(super) struct SecretValues(Arc<[Secret]>);
+pub(crate) struct SecretValues(Arc<[Secret]>);
 
 impl SecretValues {
-    pub(super) fn new(values: Vec<Secret>) -> Self {
+    pub(crate) fn new(values: Vec<Secret>) -> Self {
         let lines = values.iter().flat_map(|value| value.reveal().lines().map(str::trim));
         let lines: Vec<Secret> = lines.map(|line| Secret::new(line.to_owned())).collect();
         let mut all: Vec<Secret> = values.into_iter().chain(lines).collect();
@@ -33,12 +33,12 @@ impl SecretValues {
     }
 
     /// The length of the longest value in bytes.
-    pub(super) fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         self.0.first().map_or(0, |value| value.reveal().len())
     }
 
     /// Where a value begins that the end of the text cuts off; the end where none does.
-    pub(super) fn cut_off_at(&self, text: &str) -> usize {
+    pub(crate) fn cut_off_at(&self, text: &str) -> usize {
         let begins = |value: &Secret| {
             let value = value.reveal();
             let ends = |length: &usize| value.get(..*length).is_some_and(|begin| text.ends_with(begin));
@@ -48,7 +48,7 @@ impl SecretValues {
     }
 
     /// The text without them, and without sequences for terminals, which could stand inside one.
-    pub(super) fn cut_out(&self, text: &str) -> String {
+    pub(crate) fn cut_out(&self, text: &str) -> String {
         self.replaced(without_terminal_sequences(&self.replaced(text.to_owned())))
     }
 
