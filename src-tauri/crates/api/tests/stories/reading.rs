@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{Api, CALLS, Code};
+use api::{Api, CALLS, CallEntry, Code};
 use domain::ports::Clock;
 use serde_json::json;
 use testkit::scripted::PollReply;
@@ -21,7 +21,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     world.call("agents.add", json!({"name": "claude"})).await;
     let clock: Arc<dyn Clock> = world.clock.clone();
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
-    for (name, ability) in CALLS {
+    for CallEntry { name, acts, .. } in CALLS {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
             | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify"
@@ -76,7 +76,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let outcome = alone.dispatch(&world.caller, name, &input.to_string()).await;
         // What is only in the memory of a core cannot be read without one.
         let in_memory = ["servers.log", "servers.times", "servers.running", "answers.rules"].contains(&name);
-        match (!ability.changes() && !in_memory, outcome) {
+        match (!acts && !in_memory, outcome) {
             (true, Ok(_)) => {}
             (false, Err(error)) => {
                 assert_eq!(error.code, Code::NoCore, "`{name}`: {error:?}");
