@@ -22,6 +22,10 @@ pub enum Ability {
     Cancel,
     /// Take access away from an agent, or a task from it.
     Revoke,
+    /// Halt work: refuse calls, cancel tasks and freeze questions.
+    Halt,
+    /// Let halted work begin again.
+    LiftHalt,
     /// Verify the audit log.
     ReadAudit,
     /// Change servers, rules, budgets, prices, settings and what is stored.
@@ -31,13 +35,15 @@ pub enum Ability {
 }
 
 impl Ability {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Health,
         Self::Read,
         Self::ReadContent,
         Self::Decide,
         Self::Cancel,
         Self::Revoke,
+        Self::Halt,
+        Self::LiftHalt,
         Self::ReadAudit,
         Self::Configure,
         Self::ManageTokens,
@@ -54,7 +60,6 @@ impl AbilitySet {
     /// Of a process that is not proven to be a person's.
     pub const UNPROVEN: Self = Self::of(&[Ability::Health]);
 
-    /// Exactly these.
     #[must_use]
     pub const fn of(abilities: &[Ability]) -> Self {
         let (mut bits, mut rest) = (0, abilities);
@@ -70,7 +75,7 @@ impl AbilitySet {
         self.0 & (1 << ability as u16) != 0
     }
 
-    /// What is in both.
+    /// The abilities that are in both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)

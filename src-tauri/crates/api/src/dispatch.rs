@@ -16,6 +16,7 @@ use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
 use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
+use crate::calls::halts::{ResumeHalt, StartHalts};
 use crate::calls::inbox::ReadInbox;
 use crate::calls::inbox::answer::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::inbox::answer_many::{AnswerMany, ManyAnswered, UndoMany};
@@ -41,6 +42,7 @@ use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDat
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
+use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
 use crate::dto::server::tools::ToolDiff;
@@ -141,6 +143,9 @@ calls! {
     "tasks.hold" acts Decide task_hold: OneTask => TaskDto;
     "tasks.release" acts Decide task_release: ReleaseTask => TaskDto;
     "tasks.goOn" acts Decide task_go_on: OneTask => TaskDto;
+    "halts.show" reads Read halt_show: Nothing => HaltShown;
+    "halts.start" acts Halt halt_start: StartHalts => HaltShown;
+    "halts.resume" acts LiftHalt halt_resume: ResumeHalt => HaltShown;
     "agents.add" acts ManageTokens agent_add: AddAgent => AgentAdded;
     "agents.list" reads Read agent_list: Nothing => AgentList;
     "agents.newToken" acts ManageTokens agent_new_token: OneAgent => NewAgentToken;

@@ -23,9 +23,10 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
     for CallEntry { name, acts, .. } in CALLS {
         let input = match name {
-            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
-            | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify"
-            | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show" | "sessions.list" => {
+            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "halts.show" | "rules.list"
+            | "inbox" | "doctor" | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean"
+            | "audit.verify" | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show"
+            | "sessions.list" => {
                 json!({})
             }
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
@@ -36,6 +37,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "budgets.setPrice" => json!({"model": "gpt-5", "input": "1", "output": "2", "currency": "USD"}),
             "budgets.removePrice" => json!({"model": "gpt-5"}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),
+            "halts.start" => json!({"reason": "wrong month"}),
+            "halts.resume" => json!({"stage": "acknowledged"}),
             "agents.add" => json!({"name": "claude"}),
             "agents.newToken" | "agents.check" => json!({"agent": "claude"}),
             "inbox.answered" | "answers.rules" => json!({}),

@@ -102,8 +102,12 @@ async fn a_caller_without_the_ability_of_a_call_is_refused_whatever_else_it_may_
     let world = World::new().await;
     let every = Ability::ALL;
     for bits in 0..1_u32 << every.len() {
-        let some: Vec<Ability> =
-            every.iter().enumerate().filter(|(place, _)| bits & (1 << place) != 0).map(|(_, ability)| *ability).collect();
+        let some: Vec<Ability> = every
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| bits & (1 << place) != 0)
+            .map(|(_, ability)| *ability)
+            .collect();
         let caller = world.caller.clone().limited_to(AbilitySet::of(&some));
         for CallEntry { name, ability, .. } in CALLS {
             // Not JSON: whoever may make the call gets as far as its input, and nobody has an effect.

@@ -39,6 +39,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_answered.sql") },
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_agent_tokens.sql") },
     Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_tools.sql") },
+    Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_halts.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -69,11 +69,11 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-14-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-18-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 15, known: 14 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 19, known: 18 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-14-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-18-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -105,7 +105,7 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-15-20231114T221320000Z.sqlite", "registry-16-20231114T221320000Z.sqlite"],
+        ["registry-19-20231114T221320000Z.sqlite", "registry-20-20231114T221320000Z.sqlite"],
         "two of three"
     );
 }

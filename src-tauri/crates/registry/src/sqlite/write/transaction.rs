@@ -64,6 +64,7 @@ impl BatchShape {
             Mutation::MarkVerified(_) => alike(12, 0),
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
             Mutation::PutTools(rows) => alike(14, rows.put.len()),
+            Mutation::PutHalt(row) => alike(15, row.audit.len()),
         }
     }
 }
@@ -108,6 +109,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutRule(_)
                 | Mutation::PutPrice(_)
                 | Mutation::PutTools(_)
+                | Mutation::PutHalt(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -216,6 +218,12 @@ impl<'a> WriteTransaction<'a> {
                     rows.put_tool(&mut self.batch, row);
                 }
                 Ok(MutationOutcome::Done)
+            }
+            Mutation::PutHalt(row) => {
+                rules::halts::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                let at = row.audit.last().map(|event| event.at.as_millis());
+                Ok(MutationOutcome::Changed(self.add_change(Entity::Halt(row.id), at)))
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;
