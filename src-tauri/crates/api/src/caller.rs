@@ -5,27 +5,80 @@
 
 use domain::ids::PersonId;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
 
 /// What a call needs of its caller. Closed; roles come with the team registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ability {
     /// Facts about the core's health, without names of tasks and without content.
     Health,
-    /// Read tasks, agents, servers and what belongs to them.
+    /// Tasks, agents, servers and rules, by name, state and figure.
     Read,
-    /// Change anything, or decide what only a person decides.
+    /// Arguments, answers, results, drafts and what servers write to their log.
+    ReadContent,
+    /// What only a person decides: start a call, answer, release a result, agree to what changed.
     Decide,
+    /// Ask servers to end work, or end the process of one.
+    Cancel,
+    /// Take access away from an agent, or a task from it.
+    Revoke,
+    /// Halt work: refuse calls, cancel tasks and freeze questions.
+    Halt,
+    /// Let halted work begin again.
+    LiftHalt,
+    /// Verify the audit log.
+    ReadAudit,
+    /// Change servers, rules, budgets, prices, settings and what is stored.
+    Configure,
+    /// Make tokens of agents and sign-in codes, and end sessions.
+    ManageTokens,
 }
 
 impl Ability {
-    /// Whether a call that needs it may change something.
+    pub const ALL: [Self; 11] = [
+        Self::Health,
+        Self::Read,
+        Self::ReadContent,
+        Self::Decide,
+        Self::Cancel,
+        Self::Revoke,
+        Self::Halt,
+        Self::LiftHalt,
+        Self::ReadAudit,
+        Self::Configure,
+        Self::ManageTokens,
+    ];
+}
+
+/// Abilities of one caller. Nothing adds to it after the door made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbilitySet(u16);
+
+impl AbilitySet {
+    /// Of a person: every ability.
+    pub const PERSON: Self = Self::of(&Ability::ALL);
+    /// Of a process that is not proven to be a person's.
+    pub const UNPROVEN: Self = Self::of(&[Ability::Health]);
+
     #[must_use]
-    pub const fn changes(self) -> bool {
-        match self {
-            Self::Health | Self::Read => false,
-            Self::Decide => true,
+    pub const fn of(abilities: &[Ability]) -> Self {
+        let (mut bits, mut rest) = (0, abilities);
+        while let [first, others @ ..] = rest {
+            bits |= 1 << *first as u16;
+            rest = others;
         }
+        Self(bits)
+    }
+
+    #[must_use]
+    pub const fn has(self, ability: Ability) -> bool {
+        self.0 & (1 << ability as u16) != 0
+    }
+
+    /// The abilities that are in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 }
 
@@ -38,7 +91,8 @@ pub struct Caller {
     pub process: Option<u32>,
     /// The id of the browser session that the call came in with.
     pub session: Option<String>,
-    /// What everything but [`Ability::Health`] is refused with; `None` for a person.
+    abilities: AbilitySet,
+    /// The door's reason for what it left out; `None` for a person.
     refusal: Option<Box<ApiError>>,
 }
 
@@ -52,7 +106,7 @@ impl Caller {
     /// A person, proven to be one by the door.
     #[must_use]
     pub fn person(person: PersonId, process: Option<u32>) -> Self {
-        Self { person, process, session: None, refusal: None }
+        Self { person, process, session: None, abilities: AbilitySet::PERSON, refusal: None }
     }
 
     /// The same caller, in this browser session.
@@ -64,17 +118,30 @@ impl Caller {
     /// A process that is not proven to be a person's: it learns how the core is, and `refusal` for everything else.
     #[must_use]
     pub fn restricted(person: PersonId, process: Option<u32>, refusal: ApiError) -> Self {
-        Self { person, process, session: None, refusal: Some(Box::new(refusal)) }
+        let refusal = Some(Box::new(refusal));
+        Self { person, process, session: None, abilities: AbilitySet::UNPROVEN, refusal }
     }
 
-    /// Refuses what this caller may not ask for.
+    /// The same caller with only those of its abilities that are also in `most`.
+    #[must_use]
+    pub fn limited_to(self, most: AbilitySet) -> Self {
+        Self { abilities: self.abilities.and(most), ..self }
+    }
+
+    /// Refuses what this caller may not ask for. The one place where this is decided.
     ///
     /// # Errors
-    /// The door's reason, when it is not a person who asks.
+    /// The door's reason, when the caller lacks the ability.
     pub fn require(&self, ability: Ability) -> Result<(), ApiError> {
-        match (&self.refusal, ability) {
-            (None, _) | (Some(_), Ability::Health) => Ok(()),
-            (Some(refusal), Ability::Read | Ability::Decide) => Err((**refusal).clone()),
+        if self.abilities.has(ability) {
+            return Ok(());
         }
+        Err(self.refusal.as_deref().cloned().unwrap_or_else(|| {
+            ApiError::new(
+                Code::Refused,
+                "this connection may not do that",
+                "Do it in the window or in a terminal of your own.",
+            )
+        }))
     }
 }

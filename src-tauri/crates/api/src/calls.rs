@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod budgets;
 pub mod core;
+pub mod halts;
 pub mod inbox;
 pub mod rules;
 pub mod servers;

@@ -1,7 +1,7 @@
 //! Maps a name to its call, for every door: JSON text in, JSON text out, so that payloads pass byte for byte.
 //!
-//! To add a call, add one line to the table: its name, the ability its caller needs, the method, and its types. Doors know
-//! names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
+//! To add a call, add one line to the table: its name, whether it acts or only reads, the ability its caller needs, the
+//! method, and its types. A line without an ability does not compile. Doors know names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,7 @@ use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
 use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
+use crate::calls::halts::{ResumeHalt, StartHalts};
 use crate::calls::inbox::ReadInbox;
 use crate::calls::inbox::answer::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::inbox::answer_many::{AnswerMany, ManyAnswered, UndoMany};
@@ -42,6 +43,7 @@ use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDat
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
+use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
 use crate::dto::server::tools::ToolDiff;
@@ -59,10 +61,21 @@ pub(crate) trait CallVisitor {
     fn call<I: ts_rs::TS + 'static, O: ts_rs::TS + 'static>(&mut self, name: &'static str);
 }
 
+/// One line of the table, for doors and tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallEntry {
+    pub name: &'static str,
+    /// What its caller must be able to do.
+    pub ability: Ability,
+    /// Whether it may change or start something; what only reads also works without a core.
+    pub acts: bool,
+}
+
 macro_rules! calls {
-    ($($name:literal $ability:ident $method:ident: $input:ty => $output:ty;)*) => {
-        /// Every name that [`Api::dispatch`] knows, with what its caller must be able to do.
-        pub const CALLS: [(&str, Ability); [$($name),*].len()] = [$(($name, calls!(@$ability))),*];
+    ($($name:literal $kind:ident $ability:ident $method:ident: $input:ty => $output:ty;)*) => {
+        /// Every call that [`Api::dispatch`] knows.
+        pub const CALLS: [CallEntry; [$($name),*].len()] =
+            [$(CallEntry { name: $name, ability: Ability::$ability, acts: calls!(@$kind) }),*];
 
         /// Tells of every call, in the order of the table.
         pub(crate) fn each_call(teller: &mut impl CallVisitor) {
@@ -78,7 +91,7 @@ macro_rules! calls {
             pub async fn dispatch(&self, caller: &Caller, name: &str, input: &str) -> Result<String, ApiError> {
                 match name {
                     $($name => {
-                        caller.require(calls!(@$ability))?;
+                        caller.require(Ability::$ability)?;
                         let input: $input = read(input)?;
                         let output: $output = Box::pin(self.$method(caller, input)).await?;
                         written(output)
@@ -88,102 +101,104 @@ macro_rules! calls {
             }
         }
     };
-    (@health) => { Ability::Health };
-    (@reads) => { Ability::Read };
-    (@acts) => { Ability::Decide };
+    (@reads) => { false };
+    (@acts) => { true };
 }
 
 calls! {
-    "servers.add" acts server_add: AddServer => ServerAdded;
-    "servers.locate" acts server_locate: LocateProgram => ProgramLocated;
-    "servers.list" reads server_list: Nothing => ServerList;
-    "servers.show" reads server_show: OneServer => ServerDto;
-    "servers.tools" acts server_tools: OneServer => ServerTools;
-    "servers.toolDiff" reads server_tool_diff: OneChangedTool => ToolDiff;
-    "servers.toolsSeen" acts server_tools_seen: SeeTools => Done;
-    "servers.remove" acts server_remove: RemoveServer => ServerRemoved;
-    "servers.agree" acts server_agree: OneServer => ServerDto;
-    "servers.change" acts server_change: ChangeServer => ServerDto;
-    "servers.log" reads server_log: ReadServerLog => ServerLogDto;
-    "servers.times" reads server_times: OneServer => ServerTimesDto;
-    "servers.running" reads server_running: OneServer => ServerRunning;
-    "servers.restart" acts server_restart: ActOnServer => ServerActed;
-    "servers.end" acts server_end: ActOnServer => ServerActed;
-    "demo.address" acts demo_address: Nothing => AddressDto;
-    "tasks.start" acts task_start: StartTask => TaskDto;
-    "tasks.list" reads task_list: ListTasks => TaskListDto;
-    "tasks.page" reads task_page: PageTasks => TaskPageDto;
-    "tasks.counts" reads task_counts: CountTasks => TaskCounts;
-    "tasks.show" reads task_show: OneTask => ShownTask;
-    "tasks.history" reads task_history: OneTask => HistoryDto;
-    "tasks.result" reads task_result: OneTask => TaskResult;
-    "tasks.answers" reads task_answers: OneTask => AnswerContents;
-    "tasks.content" reads task_content: ShowContent => ContentDto;
-    "tasks.piece" reads task_piece: ReadPiece => PieceDto;
-    "tasks.raw" reads task_raw: OneTask => RawListDto;
-    "tasks.recentArguments" reads recent_arguments: OneTool => RecentArgumentsList;
-    "tasks.adopt" acts task_adopt: AdoptTask => TaskDto;
-    "tasks.answer" acts answer: AnswerRequest => AnswerGiven;
-    "tasks.undoAnswer" acts undo_answer: UndoAnswer => TaskDto;
-    "tasks.cancel" acts cancel: CancelTasks => CancelList;
-    "tasks.revoke" acts revoke: RevokeTask => CancelList;
-    "tasks.unwatch" acts unwatch: Unwatch => TaskDto;
-    "tasks.hide" acts tasks_hide: HideTasks => HiddenList;
-    "tasks.unhide" acts tasks_unhide: HideTasks => HiddenList;
-    "tasks.lookNow" acts look_now: OneTask => TaskDto;
-    "tasks.hold" acts task_hold: OneTask => TaskDto;
-    "tasks.release" acts task_release: ReleaseTask => TaskDto;
-    "tasks.goOn" acts task_go_on: OneTask => TaskDto;
-    "agents.add" acts agent_add: AddAgent => AgentAdded;
-    "agents.list" reads agent_list: Nothing => AgentList;
-    "agents.newToken" acts agent_new_token: OneAgent => NewAgentToken;
-    "agents.check" acts agent_check: OneAgent => ConnectionCheck;
-    "agents.revoke" acts agent_revoke: RevokeAgent => AgentRevoked;
-    "rules.list" reads rule_list: Nothing => RuleList;
-    "rules.put" acts rule_put: RuleDto => RuleList;
-    "budgets.list" reads budget_list: Nothing => BudgetList;
-    "budgets.show" reads budget_show: OneAgent => BudgetShown;
-    "budgets.set" acts budget_set: SetBudget => BudgetDto;
-    "budgets.empty" acts budget_empty: OneAgent => BudgetDto;
-    "budgets.series" reads budget_series: ShowSeries => SeriesDto;
-    "budgets.waste" reads budget_waste: ShowWaste => WasteList;
-    "budgets.chart" reads budget_chart: ShowChart => ChartDto;
-    "budgets.today" reads budget_today: ShowToday => TodayDto;
-    "budgets.prices" reads price_list: Nothing => PriceList;
-    "budgets.setPrice" acts price_set: SetPrice => PriceList;
-    "budgets.removePrice" acts price_remove: RemovePrice => PriceList;
-    "budgets.choices" reads budget_choices: Nothing => BudgetChoices;
-    "sessions.list" reads session_list: Nothing => SessionList;
-    "sessions.revoke" acts session_revoke: RevokeSessions => SessionList;
-    "inbox" reads inbox: ReadInbox => InboxDto;
-    "inbox.answer" acts answer_many: AnswerMany => ManyAnswered;
-    "inbox.undoAnswer" acts undo_many: UndoMany => ManyAnswered;
-    "inbox.lost" reads inbox_lost: OneTask => Vec<InboxRow>;
-    "inbox.resolve" acts resolve_lost: ResolveLost => LostResolved;
-    "inbox.answered" reads inbox_answered: ListAnswered => AnsweredList;
-    "answers.rules" reads answer_rules: Nothing => AnswerRuleList;
-    "answers.remember" acts remember_answer: RememberRequest => AnswerRuleList;
-    "answers.end" acts end_answer_rule: OneAnswerRule => AnswerRuleList;
-    "desk.list" reads desk_list: ListUserData => UserDataList;
-    "desk.put" acts desk_put: PutUserData => Done;
-    "settings.change" acts settings_change: ChangeSettings => SettingsDto;
-    "recording" reads recording: Nothing => RecordingDto;
-    "storage.show" reads storage_show: Nothing => StorageDto;
-    "storage.set" acts storage_set: SetStorage => StorageDto;
-    "storage.clean" acts storage_clean: CleanStorage => StorageCleaned;
-    "audit.verify" reads audit_verify: VerifyAudit => AuditVerifiedDto;
-    "feed.focus" acts feed_focus: FocusInput => Done;
-    "core.ping" health core_ping: Nothing => Done;
-    "doctor" health doctor: Nothing => CoreFacts;
-    "doctor.run" acts doctor_run: Nothing => DoctorReport;
-    "limits.show" reads limits_show: Nothing => LimitList;
+    "servers.add" acts Configure server_add: AddServer => ServerAdded;
+    "servers.locate" acts Configure server_locate: LocateProgram => ProgramLocated;
+    "servers.list" reads Read server_list: Nothing => ServerList;
+    "servers.show" reads Read server_show: OneServer => ServerDto;
+    "servers.tools" acts Read server_tools: OneServer => ServerTools;
+    "servers.toolDiff" reads Read server_tool_diff: OneChangedTool => ToolDiff;
+    "servers.toolsSeen" acts Decide server_tools_seen: SeeTools => Done;
+    "servers.remove" acts Configure server_remove: RemoveServer => ServerRemoved;
+    "servers.agree" acts Configure server_agree: OneServer => ServerDto;
+    "servers.change" acts Configure server_change: ChangeServer => ServerDto;
+    "servers.log" reads ReadContent server_log: ReadServerLog => ServerLogDto;
+    "servers.times" reads Read server_times: OneServer => ServerTimesDto;
+    "servers.running" reads Read server_running: OneServer => ServerRunning;
+    "servers.restart" acts Configure server_restart: ActOnServer => ServerActed;
+    "servers.end" acts Cancel server_end: ActOnServer => ServerActed;
+    "demo.address" acts Configure demo_address: Nothing => AddressDto;
+    "tasks.start" acts Decide task_start: StartTask => TaskDto;
+    "tasks.list" reads Read task_list: ListTasks => TaskListDto;
+    "tasks.page" reads Read task_page: PageTasks => TaskPageDto;
+    "tasks.counts" reads Read task_counts: CountTasks => TaskCounts;
+    "tasks.show" reads Read task_show: OneTask => ShownTask;
+    "tasks.history" reads Read task_history: OneTask => HistoryDto;
+    "tasks.result" reads ReadContent task_result: OneTask => TaskResult;
+    "tasks.answers" reads ReadContent task_answers: OneTask => AnswerContents;
+    "tasks.content" reads ReadContent task_content: ShowContent => ContentDto;
+    "tasks.piece" reads ReadContent task_piece: ReadPiece => PieceDto;
+    "tasks.raw" reads ReadContent task_raw: OneTask => RawListDto;
+    "tasks.recentArguments" reads ReadContent recent_arguments: OneTool => RecentArgumentsList;
+    "tasks.adopt" acts Decide task_adopt: AdoptTask => TaskDto;
+    "tasks.answer" acts Decide answer: AnswerRequest => AnswerGiven;
+    "tasks.undoAnswer" acts Decide undo_answer: UndoAnswer => TaskDto;
+    "tasks.cancel" acts Cancel cancel: CancelTasks => CancelList;
+    "tasks.revoke" acts Revoke revoke: RevokeTask => CancelList;
+    "tasks.unwatch" acts Decide unwatch: Unwatch => TaskDto;
+    "tasks.hide" acts Decide tasks_hide: HideTasks => HiddenList;
+    "tasks.unhide" acts Decide tasks_unhide: HideTasks => HiddenList;
+    "tasks.lookNow" acts Read look_now: OneTask => TaskDto;
+    "tasks.hold" acts Decide task_hold: OneTask => TaskDto;
+    "tasks.release" acts Decide task_release: ReleaseTask => TaskDto;
+    "tasks.goOn" acts Decide task_go_on: OneTask => TaskDto;
+    "halts.show" reads Read halt_show: Nothing => HaltShown;
+    "halts.start" acts Halt halt_start: StartHalts => HaltShown;
+    "halts.resume" acts LiftHalt halt_resume: ResumeHalt => HaltShown;
+    "agents.add" acts ManageTokens agent_add: AddAgent => AgentAdded;
+    "agents.list" reads Read agent_list: Nothing => AgentList;
+    "agents.newToken" acts ManageTokens agent_new_token: OneAgent => NewAgentToken;
+    "agents.check" acts Read agent_check: OneAgent => ConnectionCheck;
+    "agents.revoke" acts Revoke agent_revoke: RevokeAgent => AgentRevoked;
+    "rules.list" reads Read rule_list: Nothing => RuleList;
+    "rules.put" acts Configure rule_put: RuleDto => RuleList;
+    "budgets.list" reads Read budget_list: Nothing => BudgetList;
+    "budgets.show" reads Read budget_show: OneAgent => BudgetShown;
+    "budgets.set" acts Configure budget_set: SetBudget => BudgetDto;
+    "budgets.empty" acts Configure budget_empty: OneAgent => BudgetDto;
+    "budgets.series" reads Read budget_series: ShowSeries => SeriesDto;
+    "budgets.waste" reads Read budget_waste: ShowWaste => WasteList;
+    "budgets.chart" reads Read budget_chart: ShowChart => ChartDto;
+    "budgets.today" reads Read budget_today: ShowToday => TodayDto;
+    "budgets.prices" reads Read price_list: Nothing => PriceList;
+    "budgets.setPrice" acts Configure price_set: SetPrice => PriceList;
+    "budgets.removePrice" acts Configure price_remove: RemovePrice => PriceList;
+    "budgets.choices" reads Read budget_choices: Nothing => BudgetChoices;
+    "sessions.list" reads Read session_list: Nothing => SessionList;
+    "sessions.revoke" acts ManageTokens session_revoke: RevokeSessions => SessionList;
+    "inbox" reads Read inbox: ReadInbox => InboxDto;
+    "inbox.answer" acts Decide answer_many: AnswerMany => ManyAnswered;
+    "inbox.undoAnswer" acts Decide undo_many: UndoMany => ManyAnswered;
+    "inbox.lost" reads Read inbox_lost: OneTask => Vec<InboxRow>;
+    "inbox.resolve" acts Decide resolve_lost: ResolveLost => LostResolved;
+    "inbox.answered" reads Read inbox_answered: ListAnswered => AnsweredList;
+    "answers.rules" reads Read answer_rules: Nothing => AnswerRuleList;
+    "answers.remember" acts Decide remember_answer: RememberRequest => AnswerRuleList;
+    "answers.end" acts Decide end_answer_rule: OneAnswerRule => AnswerRuleList;
+    "desk.list" reads ReadContent desk_list: ListUserData => UserDataList;
+    "desk.put" acts Configure desk_put: PutUserData => Done;
+    "settings.change" acts Configure settings_change: ChangeSettings => SettingsDto;
+    "recording" reads Read recording: Nothing => RecordingDto;
+    "storage.show" reads Read storage_show: Nothing => StorageDto;
+    "storage.set" acts Configure storage_set: SetStorage => StorageDto;
+    "storage.clean" acts Configure storage_clean: CleanStorage => StorageCleaned;
+    "audit.verify" reads ReadAudit audit_verify: VerifyAudit => AuditVerifiedDto;
+    "feed.focus" acts Read feed_focus: FocusInput => Done;
+    "core.ping" reads Health core_ping: Nothing => Done;
+    "doctor" reads Health doctor: Nothing => CoreFacts;
+    "doctor.run" acts Configure doctor_run: Nothing => DoctorReport;
+    "limits.show" reads Read limits_show: Nothing => LimitList;
 }
 
 fn no_such_call(name: &str) -> ApiError {
     ApiError::new(
         Code::NotFound,
         format!("there is no call `{}`", crate::lookup::short(name)),
-        did_you_mean(name, CALLS.iter().map(|(name, _)| *name)).unwrap_or_else(|| {
+        did_you_mean(name, CALLS.iter().map(|call| call.name)).unwrap_or_else(|| {
             "The command line and the core may be of different versions; restart `taskwarden serve`.".into()
         }),
     )

@@ -7,6 +7,7 @@ pub mod agent;
 pub mod budget;
 pub mod core;
 pub mod figures;
+pub mod halt;
 pub mod inbox;
 pub mod server;
 pub mod task;

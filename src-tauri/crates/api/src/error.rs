@@ -233,6 +233,20 @@ impl From<EngineError> for ApiError {
                 message,
                 "`taskwarden storage` shows what is stored; `taskwarden storage clean` and `taskwarden storage set` change it.",
             ),
+            EngineError::Halted(_) => Self::new(
+                Code::Refused,
+                message,
+                "Nothing was sent. `taskwarden halt` shows what is halted, `taskwarden resume` lets it go on.",
+            ),
+            EngineError::Frozen(_) => Self::new(
+                Code::Refused,
+                message,
+                "Nothing was recorded. `taskwarden resume requests` lets questions be answered again.",
+            ),
+            EngineError::NotHalted => Self::new(Code::Refused, message, "Nothing is left to do."),
+            EngineError::StageRefused(_) => {
+                Self::new(Code::Refused, message, "`taskwarden halt` shows which stage is next.")
+            }
             EngineError::Cancelled => {
                 Self::new(Code::Refused, message, "The call was cancelled; nothing is left to do.")
             }

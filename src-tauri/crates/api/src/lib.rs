@@ -20,8 +20,8 @@ mod lookup;
 pub mod suggestion;
 
 pub use api::{Api, CoreSurroundings, LiveCore, Locate, ProcessGroupOf, SaveToken};
-pub use caller::{Ability, Caller};
+pub use caller::{Ability, AbilitySet, Caller};
 pub use calls::agents::connection_check::{AgentDoors, TriedDoor};
 pub use calls::core::sessions::{BrowserSession, BrowserSessions, ENDED_SESSION, SESSION_RECORD};
-pub use dispatch::CALLS;
+pub use dispatch::{CALLS, CallEntry};
 pub use error::{ApiError, Code};

@@ -117,10 +117,14 @@ pub enum Verb {
     ServerRestarted,
     /// An agent was given a new token; the one before opens nothing any more.
     AgentTokenReplaced,
+    /// Work was stopped in chosen places, by a person or by the file `HALT`.
+    Halted,
+    /// A person let halted work begin again, up to the stage in the note.
+    Resumed,
 }
 
 impl Verb {
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -161,6 +165,8 @@ impl Verb {
         Self::ServerChanged,
         Self::ServerRestarted,
         Self::AgentTokenReplaced,
+        Self::Halted,
+        Self::Resumed,
     ];
 
     /// The word of the export format.
@@ -207,6 +213,8 @@ impl Verb {
             Self::ServerChanged => "serverChanged",
             Self::ServerRestarted => "serverRestarted",
             Self::AgentTokenReplaced => "agentTokenReplaced",
+            Self::Halted => "halted",
+            Self::Resumed => "resumed",
         }
     }
 }

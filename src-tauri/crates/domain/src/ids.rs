@@ -125,6 +125,10 @@ random_id!(
     StandingAnswerId, "ans_"
 );
 random_id!(
+    /// What people stopped at one time, from the first order until all calls pass again.
+    HaltId, "hlt_"
+);
+random_id!(
     /// One run of the core, from start to stop.
     HostId, "hst_"
 );

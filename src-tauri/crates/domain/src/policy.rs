@@ -5,6 +5,7 @@
 
 mod api;
 mod gateway;
+mod halt;
 mod host;
 mod keeper;
 mod listener;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 pub use api::ApiPolicy;
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT};
+pub use halt::HaltPolicy;
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;
@@ -288,6 +290,8 @@ pub struct Policy {
     pub observed: ObservedServerPolicy,
     /// What is remembered of the tools of a server.
     pub tool_memory: ToolMemoryPolicy,
+    /// How halts are kept and shown.
+    pub halt: HaltPolicy,
     /// What is searched in what tasks say.
     pub search: SearchPolicy,
 }
@@ -397,6 +401,7 @@ impl Default for Policy {
             retention: RetentionPolicy::default(),
             observed: ObservedServerPolicy::default(),
             tool_memory: ToolMemoryPolicy::default(),
+            halt: HaltPolicy::default(),
             search: SearchPolicy::default(),
         }
     }

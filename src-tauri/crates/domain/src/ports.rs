@@ -23,14 +23,15 @@ pub use registry::task_list::{
     TaskOrder, TaskRows, UserDataItem,
 };
 pub use registry::{
-    AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, InboxItem, InboxPage, Recorded, Registry,
-    RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+    AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, HaltUnit, InboxItem, InboxPage, Recorded,
+    Registry, RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
     ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
-    ProcessNews, ProcessObserver, ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
+    ProcessNews, ProcessObserver, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+    UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

@@ -3,6 +3,7 @@
 //! Secret values (headers, environment) are not here: they live behind the `Secrets` port under the server's id;
 //! only their names are. Nothing here connects.
 
+pub mod halt;
 pub mod tool_memory;
 
 use std::collections::BTreeMap;

@@ -21,7 +21,8 @@ use domain::ids::{AgentId, ConnectionId, HandleId, HostId, ServerId, UpstreamTas
 use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{
     Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected,
-    ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError,
+    ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, SendPermit, ServerUnit, ToolFacts, Upstream,
+    UpstreamError,
 };
 use domain::raw_message::RawText;
 use domain::server::{Dialect, Era, Negotiated, Server};
@@ -255,6 +256,7 @@ async fn bare() -> u128 {
             agent_params: None,
             abilities: Abilities::default(),
             listener: None,
+            permit: SendPermit::default(),
         };
         Instantly.call(request).await.expect("it answers");
     }

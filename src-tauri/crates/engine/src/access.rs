@@ -3,6 +3,7 @@
 //!
 //! Taking access away is `decisions/revoke.rs`.
 
+pub(crate) mod halt_gate;
 pub(crate) mod presence;
 pub(crate) mod sessions;
 pub(crate) mod snapshot;

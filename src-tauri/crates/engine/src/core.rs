@@ -13,6 +13,7 @@ use domain::time::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::access::halt_gate::HaltGate;
 use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::Budget;
 use crate::calls::{CallState, recording};
@@ -44,6 +45,8 @@ pub(crate) struct EngineCore {
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) poll_slots: Semaphore,
+    /// Closed where people halted work.
+    pub(crate) gate: HaltGate,
     pub(crate) calls: CallState,
     pub(crate) access: Arc<Access>,
     /// What agents' windows hold, and what may come into them.

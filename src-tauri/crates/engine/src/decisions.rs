@@ -4,5 +4,6 @@
 
 pub(crate) mod decide;
 pub(crate) mod deliver;
+pub(crate) mod halt;
 pub(crate) mod revoke;
 pub(crate) mod shared_questions;

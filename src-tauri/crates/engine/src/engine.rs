@@ -12,6 +12,7 @@ use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryE
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use crate::access::halt_gate::HaltGate;
 use crate::access::{Access, presence};
 use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
@@ -20,6 +21,7 @@ use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
 use crate::decisions::deliver::Deliverer;
+use crate::decisions::halt::{cancels, thaw};
 use crate::decisions::shared_questions;
 use crate::recovery::{interrupted_calls, restart};
 use crate::runtime::clock_steps;
@@ -87,7 +89,9 @@ impl Engine {
             open_connection::open_shared(&core, server);
         }
         open_connection::reopen_needed(&core);
+        Box::pin(thaw::go_on(&core)).await;
         spawn_workers(&core);
+        cancels::go_on(&core);
         Ok(Self { core })
     }
 
@@ -106,6 +110,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
     let commits = Arc::new(CommitSignal::new(registry.newest_seq().await?));
     let effects = Arc::new(Effects::new(Arc::clone(&connections), commits));
     let access = Arc::new(Access::read(registry.as_ref()).await?);
+    let gate = Box::pin(HaltGate::read(registry.as_ref())).await;
     let standing = StandingAnswers::read(registry.as_ref()).await?;
     let budget = Arc::new(Budget::new(scale, Arc::clone(&time), Arc::clone(&policy), Arc::clone(&access), draw));
     Ok(Arc::new(EngineCore {
@@ -125,6 +130,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         effects,
         connections,
         poll_slots: Semaphore::new(policy.reads_total),
+        gate,
         calls: CallState::new(time.now()),
         access,
         budget,

@@ -4,9 +4,11 @@
 
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
+use domain::server::halt::StageRefused;
 use domain::task::Refusal;
 use domain::task::input_request::standing_answer::NoStandingAnswer;
 
+use crate::access::halt_gate::HaltReason;
 use crate::tasks::retention::Quota;
 
 /// Why the engine did not do what was asked.
@@ -59,6 +61,18 @@ pub enum EngineError {
     /// A share of what is stored is used up, so it was not sent.
     #[error("the call was not sent: {}", .0.words())]
     OverQuota(Quota),
+    /// A halt covers the call, so it was not sent.
+    #[error("the call was not sent: {}", .0.words())]
+    Halted(HaltReason),
+    /// A halt covers the task, so its questions are not answered now.
+    #[error("questions of this task are frozen: {}", .0.words())]
+    Frozen(HaltReason),
+    /// Nothing is halted.
+    #[error("nothing is halted")]
+    NotHalted,
+    /// The way back from a halt goes stage by stage.
+    #[error(transparent)]
+    StageRefused(#[from] StageRefused),
     /// A person cancelled the call before it had a row.
     #[error("a person cancelled the call")]
     Cancelled,

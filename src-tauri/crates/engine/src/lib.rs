@@ -18,6 +18,7 @@ mod servers;
 mod shutdown;
 mod tasks;
 
+pub use access::halt_gate::{HaltReason, HaltState};
 pub use access::presence::{AgentBridge, Presence};
 pub use access::sessions::{AgentDoor, AgentSession};
 pub use access::snapshot::AccessSnapshot;
@@ -33,6 +34,7 @@ pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
 };
 pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
+pub use decisions::halt::StartHalt;
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};
 pub use error::EngineError;

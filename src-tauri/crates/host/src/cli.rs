@@ -7,6 +7,7 @@
 mod agents;
 mod budget;
 mod core_commands;
+mod halt;
 mod inbox;
 mod input;
 mod output;
@@ -67,6 +68,10 @@ enum Command {
     Tasks(tasks::TasksCommand),
     /// Show everything that waits for you, oldest first.
     Inbox(inbox::InboxArgs),
+    /// Halt work: refuse calls, cancel tasks and freeze questions, everywhere or in chosen places.
+    Halt(halt::HaltArgs),
+    /// Let halted work begin again, stage by stage.
+    Resume(halt::ResumeArgs),
     /// Show what is stored and for how long, change the limits, and clean up.
     Storage(storage::StorageArgs),
     /// Check the audit log.
@@ -180,6 +185,8 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Call(command) => tasks::call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,
         Command::Inbox(command) => inbox::run(&command, &config, screen).await,
+        Command::Halt(command) => halt::run(command, &config, screen).await,
+        Command::Resume(command) => halt::resume(command, &config, screen).await,
         Command::Storage(command) => storage::run(command, &config, screen).await,
         Command::Audit(command) => storage::audit::run(command, &config, screen).await,
         Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),

@@ -7,6 +7,7 @@
 mod agents;
 pub(crate) mod data_dir;
 mod examiner;
+mod halt;
 mod limits;
 pub(crate) mod servers;
 mod storage;
@@ -93,6 +94,7 @@ pub(crate) fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
     found.extend(agents::listener(facts));
     match &facts.named {
         Some(named) => {
+            found.extend(halt::examine(config, named, facts.process.is_some()));
             found.extend(servers::examine(config, named, facts.process.is_some()));
             found.extend(agents::examine(config, named));
             found.extend(limits::examine(named));

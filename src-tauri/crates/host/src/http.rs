@@ -273,7 +273,7 @@ async fn call(
         })?;
         let input = text(&body)?;
         let caller = Caller::here(user::in_browser()).in_session(session.id);
-        if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
+        if CALLS.iter().any(|known| known.name == name && known.acts) {
             tracing::info!(call.name = %name, person = %caller.person, "asked in the browser");
         }
         state.api.dispatch(&caller, &name, input).await

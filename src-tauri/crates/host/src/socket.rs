@@ -166,7 +166,7 @@ async fn call(
             ApiError::new(Code::Usage, "the input of the call is not UTF-8", "Use the `taskwarden` command line.")
         })?;
         // Logs who decided through which process; what was decided is in the audit log (ruling 26).
-        if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
+        if CALLS.iter().any(|known| known.name == name && known.acts) {
             tracing::info!(call.name = %name, person = %caller.person, origin = %peer.origin(), "asked at the socket");
         }
         state.api.dispatch(&caller, &name, input).await

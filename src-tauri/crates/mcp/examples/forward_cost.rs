@@ -89,6 +89,7 @@ async fn measure(url: &str, size: usize, rounds: usize) -> Outcome<()> {
             limit: None,
             param_headers: Vec::new(),
             agent_params: Some(agent_params),
+            permit: domain::ports::SendPermit::default(),
         };
         let begun = Instant::now();
         let answer = opened.link.request(outgoing).await?;

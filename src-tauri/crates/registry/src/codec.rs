@@ -11,6 +11,7 @@ mod contact;
 mod form;
 #[cfg(test)]
 mod golden;
+pub(crate) mod halt;
 mod primitive;
 pub(crate) mod request;
 pub(crate) mod rule;
@@ -22,6 +23,7 @@ mod tokens;
 pub(crate) mod window;
 
 pub(crate) use call_intent::CallIntentDef;
+pub(crate) use halt::HaltDef;
 pub(crate) use request::InputRequestDef;
 pub(crate) use rule::RuleDef;
 pub(crate) use server::ServerDef;

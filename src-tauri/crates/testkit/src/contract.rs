@@ -11,6 +11,7 @@ pub mod call_intents;
 mod change_log;
 mod counts;
 mod fixtures;
+mod halts;
 mod inbox;
 mod prices;
 mod servers;
@@ -60,6 +61,7 @@ pub async fn check(registry: &dyn Registry) {
     counts::check(registry).await;
     Box::pin(token_usage::check(registry)).await;
     Box::pin(prices::check(registry)).await;
+    halts::check(registry).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

@@ -6,6 +6,7 @@
 
 mod agents;
 mod audit_chain;
+mod halts;
 mod port;
 mod questions;
 mod storage;

@@ -20,7 +20,7 @@ use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use futures::channel::mpsc;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 pub use poll_reply::{Outstanding, PollReply, form};
 pub use ports::ScriptedConnector;
@@ -122,6 +122,8 @@ pub struct ScriptedServer {
     pub(crate) state: Arc<Mutex<ServerScript>>,
     /// Wakes calls in flight when the connection closes.
     pub(crate) cut: Arc<Notify>,
+    /// Whether calls leave at once; otherwise they wait before the wire.
+    sendable: Arc<watch::Sender<bool>>,
 }
 
 impl ScriptedServer {
@@ -162,7 +164,31 @@ impl ScriptedServer {
             tools: Vec::new(),
             tool_listings: 0,
         };
-        Self { clock, state: Arc::new(Mutex::new(state)), cut: Arc::new(Notify::new()) }
+        Self {
+            clock,
+            state: Arc::new(Mutex::new(state)),
+            cut: Arc::new(Notify::new()),
+            sendable: Arc::new(watch::Sender::new(true)),
+        }
+    }
+
+    /// Calls wait before the wire from now on, or leave.
+    pub fn queue_calls(&self, queue: bool) {
+        self.sendable.send_replace(!queue);
+    }
+
+    /// Waits until calls leave.
+    pub(crate) async fn until_sendable(&self) {
+        // The sender lives as long as this.
+        let _ = self.sendable.subscribe().wait_for(|sendable| *sendable).await;
+    }
+
+    /// Lists exactly this tool from now on, marked as one that only reads.
+    pub fn list_reading(&self, tool: &str, description: &str) {
+        let facts = tool_facts(tool, description);
+        let text =
+            format!(r#"{{"annotations":{{"readOnlyHint":true}},"description":"{description}","name":"{tool}"}}"#);
+        self.state.lock().tools = vec![ToolFacts { read_only_hint: Some(true), definition: text.into(), ..facts }];
     }
 
     /// Speaks the 2025 dialect, in one session that is taken up again.
@@ -404,6 +430,11 @@ pub fn payload(text: &str) -> Payload {
 #[must_use]
 pub fn unreachable() -> UpstreamError {
     UpstreamError::Unreachable { why: "connection refused".into(), hint: "Start it.".into() }
+}
+
+/// A call that was refused right before it left.
+pub(crate) fn refused_at_the_wire() -> UpstreamError {
+    UpstreamError::Unreachable { why: "the call was refused before it was sent".into(), hint: "Nothing ran.".into() }
 }
 
 /// The end of a child process.

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -720,6 +720,49 @@ export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & De
 /** By what a list is divided. */
 export type Grouping = "need" | "server" | "agent" | "none";
 
+/** A halt with all of its orders. */
+export type HaltDto = { id: string, at: string,
+/** No call of the newest order began to leave after this; null while that is not known. */
+closedAt: string | null, orders: Array<HaltOrderDto>, steps: Array<RecoveryStepDto>,
+/** The stage that comes next. */
+nextStage: RecoveryStageDto | null,
+/** Tools whose calls pass at the stage `readOnly`. */
+confirmedTools: Array<ToolOfServer>, counts: HaltedTaskCounts,
+/** The first of the tasks, those that may still run first. */
+tasks: Array<HaltedTaskDto>, };
+
+/** What an order does where it applies. */
+export type HaltEffectDto = "calls" | "running" | "requests";
+
+/** One order to stop. Without a server and an agent it applies to everything. */
+export type HaltOrderDto = { server: string | null, agent: string | null,
+/** Only this tool of the server. */
+tool: string | null,
+/** What it did when it was given. */
+scope: Array<HaltEffectDto>,
+/** What of it is in force. */
+inForce: Array<HaltEffectDto>, at: string,
+/** Null for the file `HALT`, which any program can make. */
+by: string | null, reason: string, };
+
+/** What is halted now. */
+export type HaltShown = {
+/** Null when nothing is halted. */
+halt: HaltDto | null,
+/** Why the halts on record cannot be read; everything is halted then. */
+unreadable: string | null, };
+
+/** How many tasks are in which state. */
+export type HaltedTaskCounts = { requested: number, acknowledged: number, confirmed: number, notConfirmed: number, open: number, };
+
+/** One task that the halt covers. */
+export type HaltedTaskDto = { id: string, server: string, agent: string | null, tool: string | null, state: HaltedTaskStateDto,
+/** The task's phase, and why its cancel was refused where it was. */
+evidence: string, };
+
+/** What became of one task. */
+export type HaltedTaskStateDto = "requested" | "acknowledged" | "confirmed" | "notConfirmed" | "open";
+
 /** Whether a server can be reached now. */
 export type HealthDto = {
 /** Whether it can. */
@@ -1066,7 +1109,9 @@ servers: Array<ServerDto>,
 /** Every agent, also revoked ones. */
 agents: Array<AgentFacts>,
 /** What is in use of the limits, when a core runs. Scopes name servers and agents. */
-limits: Array<LimitRow>, };
+limits: Array<LimitRow>,
+/** What is halted. */
+halt: HaltShown, };
 
 /** The new token of an agent. Has no `Debug`: it carries the token. */
 export type NewAgentToken = { agent: AgentFacts,
@@ -1352,6 +1397,12 @@ calls: Array<UnrecordedCallDto>, };
 /** Why changes are not recorded. */
 export type RecordingReason = "diskFull" | "readOnly" | "damaged" | "slowDisk" | "locked" | "failing";
 
+/** How far the way back has come. */
+export type RecoveryStageDto = "acknowledged" | "requests" | "readOnly" | "calls";
+
+/** One stage that was reached. */
+export type RecoveryStepDto = { stage: RecoveryStageDto, at: string, by: string, };
+
 /** Questions that were refused, because too many of the server's questions are open. */
 export type RefusedQuestionsDto = { count: number,
 /** When the first of them came. */
@@ -1454,6 +1505,11 @@ bytes: number | null,
 isError: boolean,
 /** Where it is. */
 state: "stored" | "notFetched" | "unavailable", };
+
+/** A stage of the way back. */
+export type ResumeHalt = { stage: RecoveryStageDto,
+/** The person has seen that tasks may still run. */
+withOpen: boolean, };
 
 /** An agent whose access to take away. */
 export type RevokeAgent = {
@@ -1932,6 +1988,13 @@ export type SpanTimes = {
 /** Where the span begins. */
 from: string, calls: RequestTimesDto, polls: RequestTimesDto, };
 
+/** What to halt. Without servers, agents and tools: everything. */
+export type StartHalts = {
+/** In the person's words. */
+reason: string,
+/** What is stopped there; everything of it when empty. */
+scope: Array<HaltEffectDto>, servers: Array<string>, agents: Array<string>, tools: Array<ToolOfServer>, };
+
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {
 /** The server's name. */
@@ -2343,6 +2406,9 @@ tools: Array<ToolDto>,
 /** What changed since a person last looked; left out where that is not known. */
 changes?: ToolChangesDto, };
 
+/** A tool of a server. */
+export type ToolOfServer = { server: string, tool: string, };
+
 /** How many tasks there are, and how much lies in the inbox. */
 export type Totals = {
 /** Numbers of tasks. */
@@ -2517,6 +2583,9 @@ export interface Calls {
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];
   "tasks.goOn": [OneTask, TaskDto];
+  "halts.show": [Nothing, HaltShown];
+  "halts.start": [StartHalts, HaltShown];
+  "halts.resume": [ResumeHalt, HaltShown];
   "agents.add": [AddAgent, AgentAdded];
   "agents.list": [Nothing, AgentList];
   "agents.newToken": [OneAgent, NewAgentToken];

@@ -257,7 +257,12 @@ export function answers(state: CoreState): Answers {
       findings: state.core.registryFindings,
       secrets: state.core.secrets,
       agentsAt: state.core.agentsAt,
-      named: { servers: [...state.servers.values()], agents: [...state.agents.values()], limits: LIMIT_ROWS },
+      named: {
+        servers: [...state.servers.values()],
+        agents: [...state.agents.values()],
+        limits: LIMIT_ROWS,
+        halt: { halt: null, unreadable: null },
+      },
       recording: state.recording,
       storage: state.storage,
       audit: AUDIT_FITS,

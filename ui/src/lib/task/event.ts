@@ -48,6 +48,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   agentAdded: ["plus", "neutral"],
   agentTokenReplaced: ["key", "neutral"],
   agentRevoked: ["lock", "neutral"],
+  halted: ["hand", "danger"],
+  resumed: ["check", "neutral"],
   ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],
   orphaned: ["ring-dashed", "stale"],

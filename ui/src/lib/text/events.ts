@@ -104,6 +104,8 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
       : `A process of ${server} from an earlier run was ended`,
   agentAdded: ({ who, agent }) => `${who} added ${agent}`,
   agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
+  halted: ({ who, actor }) => (actor === "person" ? `${who} halted work` : "The file HALT halted all calls"),
+  resumed: ({ who }) => `${who} let halted work begin again`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{Api, CALLS, Code};
+use api::{Api, CALLS, CallEntry, Code};
 use domain::ports::Clock;
 use serde_json::json;
 use testkit::scripted::PollReply;
@@ -21,11 +21,12 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     world.call("agents.add", json!({"name": "claude"})).await;
     let clock: Arc<dyn Clock> = world.clock.clone();
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
-    for (name, ability) in CALLS {
+    for CallEntry { name, acts, .. } in CALLS {
         let input = match name {
-            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
-            | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify"
-            | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show" | "sessions.list" => {
+            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "halts.show" | "rules.list"
+            | "inbox" | "doctor" | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean"
+            | "audit.verify" | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show"
+            | "sessions.list" => {
                 json!({})
             }
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
@@ -36,6 +37,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "budgets.setPrice" => json!({"model": "gpt-5", "input": "1", "output": "2", "currency": "USD"}),
             "budgets.removePrice" => json!({"model": "gpt-5"}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),
+            "halts.start" => json!({"reason": "wrong month"}),
+            "halts.resume" => json!({"stage": "acknowledged"}),
             "agents.add" => json!({"name": "claude"}),
             "agents.newToken" | "agents.check" => json!({"agent": "claude"}),
             "inbox.answered" | "answers.rules" => json!({}),
@@ -76,7 +79,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let outcome = alone.dispatch(&world.caller, name, &input.to_string()).await;
         // What is only in the memory of a core cannot be read without one.
         let in_memory = ["servers.log", "servers.times", "servers.running", "answers.rules"].contains(&name);
-        match (!ability.changes() && !in_memory, outcome) {
+        match (!acts && !in_memory, outcome) {
             (true, Ok(_)) => {}
             (false, Err(error)) => {
                 assert_eq!(error.code, Code::NoCore, "`{name}`: {error:?}");

@@ -1,7 +1,7 @@
 //! Servers: added only with agreement, removed only knowingly, named when mistyped.
 
 use api::feed::frame::SubscribeInput;
-use api::{Ability, CALLS, Code};
+use api::{Ability, AbilitySet, CALLS, CallEntry, Code};
 use domain::ids::ServerId;
 use domain::ports::{Secrets as _, UpstreamEvent};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ async fn a_mistyped_server_is_answered_with_the_nearest_name() {
 async fn what_a_server_starts_learns_how_the_core_is_and_nothing_else() {
     let mut world = World::new().await;
     world.caller = descendant();
-    for (name, ability) in CALLS {
+    for CallEntry { name, ability, .. } in CALLS {
         // Who may make a call is looked at before its input is read.
         let outcome = world.api.dispatch(&world.caller, name, "no JSON").await;
         let refused = outcome.expect_err("no call takes this").code;
@@ -95,6 +95,36 @@ async fn what_a_server_starts_learns_how_the_core_is_and_nothing_else() {
     }
     world.call("doctor", json!({})).await;
     world.call("core.ping", json!({})).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_without_the_ability_of_a_call_is_refused_whatever_else_it_may_do() {
+    let world = World::new().await;
+    let every = Ability::ALL;
+    for bits in 0..1_u32 << every.len() {
+        let some: Vec<Ability> = every
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| bits & (1 << place) != 0)
+            .map(|(_, ability)| *ability)
+            .collect();
+        let caller = world.caller.clone().limited_to(AbilitySet::of(&some));
+        for CallEntry { name, ability, .. } in CALLS {
+            // Not JSON: whoever may make the call gets as far as its input, and nobody has an effect.
+            let refused = world.api.dispatch(&caller, name, "no JSON").await.expect_err("no call takes this").code;
+            let expected = if some.contains(&ability) { Code::Usage } else { Code::Refused };
+            assert_eq!(refused, expected, "`{name}` needs {ability:?}, and the caller has {some:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_of_a_caller_add_up_and_never_add_an_ability() {
+    let reads = AbilitySet::of(&[Ability::Read]);
+    let limited = World::new().await.caller.limited_to(reads).limited_to(AbilitySet::PERSON);
+    assert!(limited.require(Ability::Read).is_ok(), "what both allow stays");
+    assert!(limited.require(Ability::Decide).is_err(), "a wider limit gives nothing back");
+    assert!(descendant().limited_to(AbilitySet::PERSON).require(Ability::Read).is_err(), "an agent stays one");
 }
 
 #[tokio::test(start_paused = true)]

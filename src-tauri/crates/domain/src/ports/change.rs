@@ -2,7 +2,7 @@
 //!
 //! A reader of the log reads the current row; ten changes become one read (architecture.md §3.6).
 
-use crate::ids::{AgentId, HandleId, Seq, ServerId};
+use crate::ids::{AgentId, HaltId, HandleId, Seq, ServerId};
 
 /// Something that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,6 +13,8 @@ pub enum Entity {
     Server(ServerId),
     /// An agent, or the rules for what it starts.
     Agent(AgentId),
+    /// What people stopped.
+    Halt(HaltId),
 }
 
 /// One row of the change log.

@@ -20,12 +20,13 @@ use crate::audit::AuditEvent;
 use crate::budget::price::Price;
 use crate::budget::window::Window;
 use crate::client::learned_timeout::LearnedTimeout;
-use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use crate::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::policy::RetentionPolicy;
 use crate::ports::change::Changes;
 use crate::raw_message::RawNote;
 use crate::rule::Rule;
 use crate::server::Server;
+use crate::server::halt::Halt;
 use crate::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use crate::task::decider::Decider;
 use crate::task::figures::TaskTally;
@@ -106,6 +107,15 @@ pub struct RuleUnit {
     pub rule: Rule,
     /// Whether it is taken away.
     pub remove: bool,
+    pub audit: Vec<AuditEvent>,
+}
+
+/// A halt that begins, widens, closes or reaches a stage of the way back. At most one is not over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HaltUnit {
+    pub halt: Halt,
+    /// Open tasks that are to be cancelled by it, added to those of before.
+    pub targets: Vec<HandleId>,
     pub audit: Vec<AuditEvent>,
 }
 
@@ -203,6 +213,8 @@ pub trait Registry: Send + Sync + 'static {
     fn put_tool_memory(&self, unit: ToolMemoryUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Puts or takes away a rule.
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Stores a halt with the tasks that it cancels.
+    fn put_halt(&self, unit: HaltUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Records facts that belong to no handle.
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>>;
 
@@ -228,6 +240,15 @@ pub trait Registry: Send + Sync + 'static {
     fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>>;
     /// All rules, by scope.
     fn rules(&self) -> PortFuture<'_, Result<Vec<Rule>, RegistryError>>;
+    /// Halts, the newest first, at most `limit`. One that is not over is the newest.
+    fn halts(&self, limit: u32) -> PortFuture<'_, Result<Vec<Halt>, RegistryError>>;
+    /// Tasks that a halt cancels, by id, those after `after`, at most `limit`.
+    fn halted_tasks(
+        &self,
+        halt: HaltId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// The attempts of a job, newest first, at most `limit`.
     fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// What was called while this task was open, newest first, at most `limit`.

@@ -98,6 +98,40 @@ pub struct CallRequest {
     pub abilities: Abilities,
     /// Receives what the server sends before the reply, raw; `None` when nobody does.
     pub listener: Option<CallListener>,
+    /// Asked right before the first byte leaves.
+    pub permit: SendPermit,
+}
+
+/// Decides at the last moment whether a call may leave. Never waits, and allocates nothing.
+pub trait SendGate: Send + Sync + 'static {
+    /// The call is about to leave; false when it may not, and never will.
+    fn begin_sending(&self) -> bool;
+}
+
+/// A shared [`SendGate`]; compared by identity. Without one, a call may always leave.
+#[derive(Clone, Default)]
+pub struct SendPermit(pub Option<Arc<dyn SendGate>>);
+
+impl SendPermit {
+    #[must_use]
+    pub fn begin_sending(&self) -> bool {
+        self.0.as_ref().is_none_or(|gate| gate.begin_sending())
+    }
+}
+
+impl PartialEq for SendPermit {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl fmt::Debug for SendPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendPermit")
+    }
 }
 
 /// Receives what a server sends about one call while it runs: progress, log messages and whatever else names it.

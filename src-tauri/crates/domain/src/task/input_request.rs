@@ -11,6 +11,7 @@ pub(crate) mod open_limit;
 pub(crate) mod request_map;
 pub(crate) mod shared_question;
 pub mod standing_answer;
+mod thaw;
 
 use serde_json::Value;
 

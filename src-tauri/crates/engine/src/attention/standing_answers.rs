@@ -226,6 +226,10 @@ fn destructive(core: &EngineCore, task: &TaskHandle) -> Option<bool> {
 /// the task afterwards. False while the server's tools must be known first: then the task comes up again.
 pub(crate) async fn answer(core: &Arc<EngineCore>, id: HandleId) -> bool {
     let Some(task) = core.ledger.held(id) else { return true };
+    if core.gate.freezes(&task).is_some() {
+        // Nobody answers while a halt freezes it, rules neither. Afterwards people see it in the inbox.
+        return true;
+    }
     let standing = core.standing.of(&task);
     let now = core.time.now();
     let meant: Vec<(&RequestKey, &StandingAnswer)> = task

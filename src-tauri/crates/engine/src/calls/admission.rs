@@ -11,6 +11,7 @@ use domain::audit::Actor;
 use domain::ids::{HandleId, JobKey, PersonId, ServerId};
 use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError, arguments_digest};
 use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
+use domain::server::halt::HaltedWork;
 use domain::task::payload::Payload;
 use domain::task::{Audience, NewCall, TaskHandle};
 
@@ -50,6 +51,8 @@ impl Engine {
     /// When the server is unknown or unreachable, or the arguments do not fit: then nothing was recorded or sent.
     pub async fn call(&self, start: StartCall) -> Result<HandleId, EngineError> {
         let core = &self.core;
+        let work = HaltedWork { server: start.server, agent: None, tool: Some(start.tool.as_str()) };
+        check_gate(core, work)?;
         let (connection, live) = open_connection::shared(core, start.server).await?;
         let tool: Arc<str> = Arc::from(start.tool.as_str());
         live.upstream.check_arguments(Arc::clone(&tool), start.arguments.clone()).await?;
@@ -79,7 +82,12 @@ impl Engine {
             agent_ttl: None,
         };
         // Registered as in flight before it is recorded, so that nobody takes it for a call without a caller.
-        let in_flight = connection.register_call(id, InFlightCall::with_row(live, None));
+        let in_flight = connection.register_call(id, InFlightCall::with_row(live, None, Some(Arc::clone(&tool))));
+        // From here on a halt finds the call and refuses it at the wire.
+        if let Err(halted) = check_gate(core, work) {
+            connection.remove_call(id);
+            return Err(halted);
+        }
         if let Err(error) = core.ledger.admit(TaskHandle::admit(call, core.time.now())).await {
             connection.remove_call(id);
             return Err(EngineError::Registry(match error {
@@ -97,6 +105,7 @@ impl Engine {
             agent_params: None,
             abilities: Abilities::default(),
             listener: None,
+            permit: in_flight.permit(),
         };
         send(core, &connection, in_flight, request);
         Ok(id)
@@ -112,6 +121,7 @@ impl Engine {
         if !snapshot.has_access(call.agent) {
             return Err(EngineError::UnknownAgent);
         }
+        check_gate(core, work_of(&call))?;
         let mut rules = snapshot.resolve(call.agent, call.server, &call.tool);
         if !call.abilities.elicitation {
             // An agent that cannot be asked is not asked.
@@ -136,7 +146,7 @@ impl Engine {
         let began = core.time.now();
         core.access.presences.called(core, call.agent, began);
         let id = HandleId::from_random(core.time.random.bits());
-        let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent);
+        let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent, Arc::clone(&call.tool));
         let in_flight = leased.connection.register_call(id, in_flight);
         // A revocation stores that access is gone and then reads the calls in flight. This call is registered before it
         // reads access again, so one of the two sees the other.
@@ -144,6 +154,12 @@ impl Engine {
             in_flight.set_finished();
             leased.connection.remove_call(id);
             return Err(EngineError::UnknownAgent);
+        }
+        // The same holds for a halt.
+        if let Err(halted) = check_gate(core, work_of(&call)) {
+            in_flight.set_finished();
+            leased.connection.remove_call(id);
+            return Err(halted);
         }
         core.calls.show_sweep.call_began();
         let mut pending = PendingCall::new(core, leased, in_flight, id, call, rules, began);
@@ -156,12 +172,23 @@ impl Engine {
             }
             // Nothing left this machine: there is nothing to remember.
             Some(Err(CallError::NotSent(error))) => {
+                let halted = pending.refused_by_halt();
                 pending.finish_unsent(&error);
-                Err(error.into())
+                Err(halted.unwrap_or_else(|| error.into()))
             }
             Some(lost @ Err(CallError::ReplyLost(_))) => Box::pin(record(pending, Some(lost))).await,
         }
     }
+}
+
+/// A call as orders look at it. Made for each look: kept over an await, it would lengthen the future of every call.
+fn work_of(call: &AgentCall) -> HaltedWork<'_> {
+    HaltedWork { server: call.server, agent: Some(call.agent), tool: Some(&*call.tool) }
+}
+
+/// Refuses a call that a halt covers: one atomic read while nothing is halted.
+fn check_gate(core: &EngineCore, call: HaltedWork<'_>) -> Result<(), EngineError> {
+    core.gate.refuses(call).map_or(Ok(()), |halted| Err(EngineError::Halted(halted)))
 }
 
 /// Refuses a call while as many as allowed are open on the server.

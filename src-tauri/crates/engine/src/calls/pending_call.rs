@@ -12,6 +12,7 @@ use domain::ports::{
     ArgumentsDigest, CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError,
 };
 use domain::rule::{AudienceRule, ResolvedRule};
+use domain::server::halt::HaltedWork;
 use domain::task::{Home, NewCall, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::future::{Either, select};
@@ -29,6 +30,7 @@ use crate::connections::connection::ServerConnection;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::lease::ConnectionLease;
 use crate::core::{EngineCore, then};
+use crate::error::EngineError;
 use crate::servers::open_connection::LeasedConnection;
 
 /// The reply of a call, or why there is none.
@@ -71,6 +73,7 @@ impl PendingCall {
             agent_params: call.agent_params.clone(),
             abilities: call.abilities,
             listener: call.listener.clone(),
+            permit: in_flight.permit(),
         };
         let digest = ArgumentsDigest::of(call.arguments.clone());
         core.intents.begin(CallIntent {
@@ -128,6 +131,14 @@ impl PendingCall {
         self.forget();
     }
 
+    /// Why a halt refused the call at the wire, if one did and is still in force.
+    pub(crate) fn refused_by_halt(&self) -> Option<EngineError> {
+        let AgentCall { server, agent, tool, .. } = &self.call;
+        let work = HaltedWork { server: *server, agent: Some(*agent), tool: Some(&**tool) };
+        let halted = self.in_flight.is_refused().then(|| self.core.gate.refuses(work))?;
+        halted.map(EngineError::Halted)
+    }
+
     /// The call never left, because of this error.
     ///
     /// It is forgotten first: the connection's actor drops a dead connection at once only while nothing is in flight
@@ -135,7 +146,10 @@ impl PendingCall {
     pub(crate) fn finish_unsent(mut self, error: &UpstreamError) {
         self.reply.get_mut().take();
         self.forget();
-        self.connection.request_failed(error);
+        // A call that a halt refused says nothing about its server.
+        if !self.in_flight.is_refused() {
+            self.connection.request_failed(error);
+        }
     }
 
     /// Lets the call continue in a task of the supervisor, which records it; its caller receives the outcome here.
@@ -200,7 +214,9 @@ impl PendingCall {
         if !waiting.tell(CallerReply::Row(*id)) {
             handle_release::hung_up(core, *id, if is_in { HangUp::Keep } else { self.call.hang_up }).await;
         }
-        if let Some(Err(CallError::ReplyLost(error) | CallError::NotSent(error))) = &reply {
+        if let Some(Err(CallError::ReplyLost(error) | CallError::NotSent(error))) = &reply
+            && !in_flight.is_refused()
+        {
             connection.request_failed(error);
         }
         if is_in {

@@ -89,7 +89,8 @@ pub(crate) fn send_round(
     continuation: Continuation,
 ) {
     let Some(tool) = handle.tool.clone() else { return };
-    let in_flight = connection.register_call(handle.id, InFlightCall::with_row(live, handle.agent));
+    let in_flight =
+        connection.register_call(handle.id, InFlightCall::with_row(live, handle.agent, handle.tool.clone()));
     let context = core.calls.contexts.get(handle.id);
     let request = CallRequest {
         ticket: handle.id,
@@ -99,6 +100,7 @@ pub(crate) fn send_round(
         agent_params: context.agent_params,
         abilities: context.abilities,
         listener: context.listener,
+        permit: in_flight.permit(),
     };
     send(core, connection, in_flight, request);
 }
@@ -111,7 +113,8 @@ pub(crate) fn rejoin(
     handle: &TaskHandle,
 ) {
     let id = handle.id;
-    let in_flight = connection.register_call(id, InFlightCall::with_row(Arc::clone(live), handle.agent));
+    let in_flight =
+        connection.register_call(id, InFlightCall::sent_before(Arc::clone(live), handle.agent, handle.tool.clone()));
     let (held, live) = (Arc::clone(core), Arc::clone(live));
     let call = Box::pin(async move {
         store(&held, id, |handle, now| handle.regained(held.host, now)).await;
@@ -147,7 +150,8 @@ pub(crate) async fn take_in(
             None
         }
     };
-    if let Some(error) = failure {
+    // A call that a halt refused says nothing about its server.
+    if let Some(error) = failure.filter(|_| !in_flight.is_refused()) {
         connection.request_failed(&error);
     }
     finish(core, connection, in_flight, id);

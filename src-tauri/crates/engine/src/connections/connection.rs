@@ -403,6 +403,10 @@ impl ServerConnection {
             .collect()
     }
 
+    pub(crate) fn in_flight_calls(&self) -> Vec<(HandleId, Arc<InFlightCall>)> {
+        self.calls.lock().in_flight.iter().map(|(id, in_flight)| (*id, Arc::clone(in_flight))).collect()
+    }
+
     pub(crate) fn in_flight_of(&self, agent: AgentId) -> Vec<(HandleId, Arc<InFlightCall>)> {
         let calls = self.calls.lock();
         let mine = calls.in_flight.iter().filter(|(_, in_flight)| in_flight.agent == Some(agent));

@@ -1,4 +1,4 @@
-//! One call in flight: the connection it went over, whether it has a row, and whether it was cancelled.
+//! One call in flight: the connection it goes over, whether it has begun to leave, has a row, or was cancelled.
 //!
 //! A person's call has its row before it leaves; an agent's gets one only when it lasts, asks or creates a task
 //! (`calls/pending_call.rs`). Whoever needs the row before that asks for it here and waits. Nothing is sent or stored here.
@@ -8,11 +8,19 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::Poll;
 
 use domain::ids::AgentId;
+use domain::ports::{SendGate, SendPermit};
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
+
+/// Not on the wire: a halt may still refuse it.
+const QUEUED: u8 = 0;
+/// Its first byte left, or leaves now.
+const SENDING: u8 = 1;
+/// A halt refused it: nothing of it ever leaves.
+const REFUSED: u8 = 2;
 
 const NO_ROW: u8 = 0;
 const RECORDED: u8 = 1;
@@ -24,6 +32,10 @@ pub(crate) struct InFlightCall {
     pub(crate) live: Arc<LiveConnection>,
     /// The agent that made the call; `None` for a person's.
     pub(crate) agent: Option<AgentId>,
+    /// The server's name for the tool; `None` where it is not known.
+    pub(crate) tool: Option<Arc<str>>,
+    /// Changed once: by the wire, or by a halt.
+    leaving: AtomicU8,
     /// When it was registered, just before it left.
     pub(crate) since: Instant,
     /// Notified when the server acknowledged a cancel.
@@ -42,19 +54,26 @@ pub(crate) struct InFlightCall {
 
 impl InFlightCall {
     /// A call that is recorded already.
-    pub(crate) fn with_row(live: Arc<LiveConnection>, agent: Option<AgentId>) -> Self {
-        Self::new(live, agent, RECORDED)
+    pub(crate) fn with_row(live: Arc<LiveConnection>, agent: Option<AgentId>, tool: Option<Arc<str>>) -> Self {
+        Self::new(live, agent, tool, RECORDED)
+    }
+
+    /// A call that an earlier core sent.
+    pub(crate) fn sent_before(live: Arc<LiveConnection>, agent: Option<AgentId>, tool: Option<Arc<str>>) -> Self {
+        Self { leaving: AtomicU8::new(SENDING), ..Self::new(live, agent, tool, RECORDED) }
     }
 
     /// A call that may never need a row.
-    pub(crate) fn without_row(live: Arc<LiveConnection>, agent: AgentId) -> Self {
-        Self::new(live, Some(agent), NO_ROW)
+    pub(crate) fn without_row(live: Arc<LiveConnection>, agent: AgentId, tool: Arc<str>) -> Self {
+        Self::new(live, Some(agent), Some(tool), NO_ROW)
     }
 
-    fn new(live: Arc<LiveConnection>, agent: Option<AgentId>, row: u8) -> Self {
+    fn new(live: Arc<LiveConnection>, agent: Option<AgentId>, tool: Option<Arc<str>>, row: u8) -> Self {
         Self {
             live,
             agent,
+            tool,
+            leaving: AtomicU8::new(QUEUED),
             since: Instant::now(),
             cancelled: Notify::new(),
             row: AtomicU8::new(row),
@@ -63,6 +82,22 @@ impl InFlightCall {
             is_deferred: AtomicBool::new(false),
             settled: Notify::new(),
         }
+    }
+
+    /// Refuses the call for a halt; false when it has begun to leave.
+    pub(crate) fn refuse_unsent(&self) -> bool {
+        let refused = self.leaving.compare_exchange(QUEUED, REFUSED, Ordering::AcqRel, Ordering::Acquire);
+        refused.is_ok() || refused == Err(REFUSED)
+    }
+
+    /// Whether a halt refused it.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.leaving.load(Ordering::Acquire) == REFUSED
+    }
+
+    /// What the wire asks before the first byte of this call leaves.
+    pub(crate) fn permit(self: &Arc<Self>) -> SendPermit {
+        SendPermit(Some(Arc::clone(self) as Arc<dyn SendGate>))
     }
 
     /// Whether there is a row.
@@ -128,6 +163,16 @@ impl InFlightCall {
             }
             self.want_row();
             settled.await;
+        }
+    }
+}
+
+impl SendGate for InFlightCall {
+    fn begin_sending(&self) -> bool {
+        match self.leaving.compare_exchange(QUEUED, SENDING, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            // A second try of a call that has begun to leave is the same call.
+            Err(before) => before == SENDING,
         }
     }
 }

@@ -19,9 +19,12 @@ impl Engine {
     /// Records an answer, of which the first one wins; its delivery follows by itself.
     ///
     /// # Errors
-    /// A refusal when there is nothing to answer or somebody was faster.
+    /// A refusal when there is nothing to answer or somebody was faster, or that a halt freezes the questions.
     pub async fn answer(&self, id: HandleId, input: AnswerInput) -> Result<RequestKey, EngineError> {
         let ledger = &self.core.ledger;
+        if let Some(frozen) = ledger.held(id).and_then(|handle| self.core.gate.freezes(&handle)) {
+            return Err(EngineError::Frozen(frozen));
+        }
         let recorded = record(&self.core, id, |handle, now| handle.answer(input.clone(), now)).await;
         if let (Err(EngineError::Refused(Refusal::AlreadyAnswered { .. })), Some(key)) = (&recorded, &input.key) {
             let noted = ledger.apply(id, |handle, now| handle.answered_late(key, &input.by, now)).await;

@@ -18,6 +18,7 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
+use crate::access::halt_gate::work_of;
 use crate::connections::connection_key::ConnectionKey;
 use crate::core::EngineCore;
 use crate::decisions::deliver::route::{DeliveryOutcome, DeliveryRoute};
@@ -202,6 +203,10 @@ async fn deliver(core: &Arc<EngineCore>, id: HandleId) -> DeliveryOutcome {
         DeliveryOutcome::Held(_) | DeliveryOutcome::Again(_) | DeliveryOutcome::Unconnected => return cancelled,
     }
     let Some(handle) = core.ledger.held(id) else { return DeliveryOutcome::Clear };
+    // Its answers wait: the end of the freeze wakes them. A further round is a call as well.
+    if core.gate.freezes(&handle).or_else(|| core.gate.refuses(work_of(&handle))).is_some() {
+        return DeliveryOutcome::Unconnected;
+    }
     let answered = answer::send(&route, &handle).await;
     match answered {
         DeliveryOutcome::Clear => {}

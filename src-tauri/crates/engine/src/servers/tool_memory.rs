@@ -3,6 +3,8 @@
 //! Whenever tools are listed, what is remembered is brought up to date; a server that says that its tools changed is
 //! asked for them, at most once in `Policy::tool_memory.check_every`. No call waits for this or is refused by it.
 
+pub(crate) mod confirmed;
+
 use std::sync::Arc;
 
 use domain::ids::{PersonId, ServerId};
@@ -29,6 +31,7 @@ pub(crate) async fn remember(
     let before = core.registry.tool_memory(server).await?;
     let listed = tools.iter().map(|tool| (tool.name.as_str(), &*tool.definition));
     let next = ToolMemory::listed(before.as_ref(), listed, core.time.now(), &core.policy.tool_memory);
+    confirmed::listed(core, server, &next);
     store(core, observed, server, before.as_ref(), &next).await;
     Ok(next)
 }

@@ -126,6 +126,8 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
             Entity::Agent(id) => {
                 agents.insert(*id);
             }
+            // A frame without rows makes its reader look at what is in force now.
+            Entity::Halt(_) => {}
         }
     }
     Some(ChangeFrame {

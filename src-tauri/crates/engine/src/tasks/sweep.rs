@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::ids::HandleId;
 use domain::ports::RegistryError;
+use domain::task::Transition;
 use futures::stream::{self, StreamExt};
 
 use crate::core::EngineCore;
@@ -46,7 +47,12 @@ async fn tick(core: &Arc<EngineCore>) {
 }
 
 async fn tick_one(core: &EngineCore, id: HandleId) -> bool {
-    match core.ledger.apply(id, |handle, now| handle.ticked(now, &core.policy)).await {
+    let ticked = core.ledger.apply(id, |handle, now| match core.gate.freezes(handle) {
+        // Its time stands still while a halt freezes its questions.
+        Some(_) if handle.asked_since().is_some() => Transition::none(handle),
+        Some(_) | None => handle.ticked(now, &core.policy),
+    });
+    match ticked.await {
         Ok(applied) => applied.changed,
         Err(error) => {
             tracing::warn!(handle.id = %id, %error, "a task could not be swept, trying again");

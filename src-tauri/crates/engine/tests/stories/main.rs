@@ -22,6 +22,7 @@ mod dedup;
 mod discovery;
 mod ended_by_person;
 mod failures;
+mod halts;
 mod handle_release;
 mod kill_points;
 mod many_questions;

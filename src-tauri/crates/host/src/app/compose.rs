@@ -26,6 +26,7 @@ use tokens::FamilyCounter;
 use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::token_file;
 use crate::app::agent_doors::OwnDoors;
+use crate::app::halt_file::HaltFile;
 use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::start_error::StartError;
@@ -152,6 +153,10 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         scale: scale(),
     })
     .await?;
+    // Before anybody can ask for a call.
+    let mut halt_file = HaltFile::new(held.config.paths.halt_file());
+    halt_file.look(&engine).await;
+    supervisor.spawn("halt file", halt_file.watch(engine.clone(), policy.halt.file_look));
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
     let place = CoreSurroundings {
         started: Some(clock.now()),

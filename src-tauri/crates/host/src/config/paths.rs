@@ -130,6 +130,11 @@ impl Paths {
         Ok(())
     }
 
+    /// The file by which anybody halts all calls.
+    pub(crate) fn halt_file(&self) -> PathBuf {
+        self.home.join("HALT")
+    }
+
     /// The directory itself.
     #[must_use]
     pub fn home(&self) -> &Path {

@@ -132,7 +132,7 @@ impl SignIn {
 
     /// A new code and the address to enter it at, for a person.
     pub(crate) fn invite(&self, caller: &Caller) -> Result<Invitation, ApiError> {
-        caller.require(Ability::Decide)?;
+        caller.require(Ability::ManageTokens)?;
         let Some(address) = self.address.get().copied() else {
             return Err(ApiError::new(
                 ErrorCode::Refused,

@@ -9,6 +9,7 @@ mod bridge;
 mod broken;
 mod browser;
 mod budget;
+mod halt;
 mod home;
 mod impostors;
 mod listener;

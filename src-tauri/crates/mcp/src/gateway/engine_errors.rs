@@ -38,11 +38,15 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         EngineError::Registry(error) => unreadable(error),
         EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),
         EngineError::OverQuota(quota) => decided(refused::over_quota(*quota)),
+        EngineError::Halted(halted) => decided(refused::halted(halted)),
+        EngineError::Frozen(halted) => RequestError::params(refused::frozen(halted)),
         EngineError::Cancelled => decided(refused::cancelled_unrecorded().to_owned()),
         // Of what people decide alone.
         EngineError::NoStandingAnswer(_)
         | EngineError::TooManyStandingAnswers { .. }
         | EngineError::UnknownStandingAnswer
+        | EngineError::NotHalted
+        | EngineError::StageRefused(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }

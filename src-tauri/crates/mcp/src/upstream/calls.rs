@@ -132,6 +132,7 @@ impl Connection {
             limit: None,
             param_headers: manner.param_headers,
             agent_params: agent_params(request, manner.augment),
+            permit: request.permit.clone(),
         };
         let answer = self.link.call(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
         self.read_reply(answer, begun, manner.augment)

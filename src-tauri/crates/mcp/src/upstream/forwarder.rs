@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use domain::ids::ConnectionId;
-use domain::ports::PortFuture;
+use domain::ports::{PortFuture, SendPermit};
 use domain::server::Era;
 use domain::task::payload::Payload;
 use parking_lot::Mutex;
@@ -118,6 +118,7 @@ impl Connection {
                 declares: Some(declares),
                 cancel_on_drop: true,
             }),
+            permit: SendPermit::default(),
         };
         self.link.request(outgoing).await
     }

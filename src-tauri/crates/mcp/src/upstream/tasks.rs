@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::ports::{AnswerToSend, ListedTasks, UpstreamError};
+use domain::ports::{AnswerToSend, ListedTasks, SendPermit, UpstreamError};
 use domain::raw_message::RawText;
 use domain::task::input_request::AskDoor;
 use domain::task::observation::{Observation, ObservationDoor};
@@ -164,6 +164,7 @@ impl Connection {
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
             agent_params: None,
+            permit: SendPermit::default(),
         };
         match self.link.request(outgoing).await.map_err(|failed| upstream_error(failed, &self.policy))? {
             Answer::Result(raw) => {
@@ -229,6 +230,7 @@ impl Connection {
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
             agent_params: None,
+            permit: SendPermit::default(),
         };
         self.link.request(outgoing).await
     }

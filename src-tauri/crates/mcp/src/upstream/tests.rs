@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::policy::Policy;
-use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
+use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, SendPermit, Upstream, UpstreamEvent};
 use domain::server::{Era, Negotiated};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
@@ -371,6 +371,7 @@ pub(crate) fn call(n: u128, tool: &str, arguments: &str) -> CallRequest {
         agent_params: None,
         abilities: Abilities::default(),
         listener: None,
+        permit: SendPermit::default(),
     }
 }
 

@@ -183,6 +183,8 @@ mod tests {
             Verb::ServerChanged => 37,
             Verb::ServerRestarted => 38,
             Verb::AgentTokenReplaced => 39,
+            Verb::Halted => 40,
+            Verb::Resumed => 41,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

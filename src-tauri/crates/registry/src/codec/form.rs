@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-use domain::ids::{AgentId, HandleId, RequestKey, ServerId, WindowId};
+use domain::ids::{AgentId, HaltId, HandleId, RequestKey, ServerId, WindowId};
 use domain::rule::RuleScope;
 use domain::time::Timestamp;
 use serde::de::Error as _;
@@ -94,6 +94,22 @@ impl<M: Mirror> Mirror for Maybe<M> {
     }
 }
 
+/// A list in its order.
+pub(crate) struct ListOf<M>(PhantomData<M>);
+
+impl<M: Mirror> Mirror for ListOf<M> {
+    type Of = Vec<M::Of>;
+
+    fn write<S: Serializer>(value: &Self::Of, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Encoded::<M>))
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self::Of, D::Error> {
+        let list = Vec::<Decoded<M>>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(|Decoded(value)| value).collect())
+    }
+}
+
 /// A list without order, stored in the order of its values.
 pub(crate) struct SetOf<M>(PhantomData<M>);
 
@@ -162,6 +178,7 @@ macro_rules! columns {
 
 columns! {
     AgentId = Self::from_random(0);
+    HaltId = Self::from_random(0);
     HandleId = Self::from_random(0);
     RequestKey = Self::new("");
     RuleScope = Self::Server(ServerId::from_random(0));

@@ -13,12 +13,13 @@ use domain::ids::{AgentId, HandleId, RequestKey, ServerId};
 use domain::ports::CallIntent;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::halt::Halt;
 use domain::task::TaskHandle;
 use domain::task::input_request::InputRequest;
 use domain::tokens::{Count, Exactness};
 use serde_json::{Value, json};
 
-use fixtures::{ada, at, bare_task, call_intents, meters, requests, rules, servers, tasks, windows};
+use fixtures::{ada, at, bare_task, call_intents, halts, meters, requests, rules, servers, tasks, windows};
 
 const ENCODINGS: &str = include_str!("../../tests/golden/encodings.txt");
 const ACCEPTED: &str = include_str!("../../tests/golden/accepted.txt");
@@ -36,7 +37,9 @@ struct Stored {
 /// How each kind is written and read.
 mod bodies {
     use super::*;
-    use crate::codec::{self, CallIntentDef, InputRequestDef, MeterDef, RuleDef, ServerDef, TaskDef, WindowDef};
+    use crate::codec::{
+        self, CallIntentDef, HaltDef, InputRequestDef, MeterDef, RuleDef, ServerDef, TaskDef, WindowDef,
+    };
 
     fn parse(text: &str) -> Result<Value, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -88,6 +91,15 @@ mod bodies {
         codec::rule::read(&codec::rule::scope(&of.scope), parse(text)?).map_err(|error| error.to_string())
     }
 
+    pub(super) fn halt(halt: &Halt) -> String {
+        codec::encode::<HaltDef>(halt).expect("encodes")
+    }
+
+    pub(super) fn read_halt(of: &Halt, text: &str) -> Result<Halt, String> {
+        let halt = codec::decode::<HaltDef>(parse(text)?).map_err(|error| error.to_string())?;
+        Ok(Halt { id: of.id, ..halt })
+    }
+
     pub(super) fn window(window: &Window) -> String {
         codec::encode::<WindowDef>(window).expect("encodes")
     }
@@ -135,6 +147,7 @@ fn all() -> Vec<Stored> {
     all.extend(stored("request", requests(), bodies::request, bodies::read_request));
     all.extend(stored("server", servers(), bodies::server, bodies::read_server));
     all.extend(stored("rule", rules(), bodies::rule, bodies::read_rule));
+    all.extend(stored("halt", halts(), bodies::halt, bodies::read_halt));
     all.extend(stored("window", windows(), bodies::window, bodies::read_window));
     all.extend(stored("meter", meters(), bodies::meter, |_, text| bodies::read_meter(text)));
     all.extend(stored("call_intent", call_intents(), bodies::call_intent, bodies::read_call_intent));

@@ -14,6 +14,7 @@ use domain::budget::window::TokenSource;
 use domain::client::profile::{self, ClientProfile};
 use domain::ids::{JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId};
 use domain::rule::LimitAction;
+use domain::server::halt::{HaltEffect, RecoveryStage};
 use domain::server::{Dialect, Era};
 use domain::task::decider::Decider;
 use domain::task::input_request::AnswerAction;
@@ -179,6 +180,7 @@ fn among<T: Worded, const N: usize>(all: [T; N]) -> impl Fn(&str) -> Option<T> {
 
 worded! {
     AnswerAction: Self::from_word;
+    HaltEffect: Self::from_word;
     LimitAction: Self::from_word;
     Dialect: among([Self::Extension2026, Self::Experimental2025, Self::NoTasks]);
     Era: among([Self::Modern, Self::Legacy, Self::LegacySse]);
@@ -186,6 +188,7 @@ worded! {
     Family: Self::from_word;
     Origin: among([Self::Started, Self::Agent, Self::Discovered, Self::Adopted]);
     ParentWhy: Self::from_word;
+    RecoveryStage: Self::from_word;
     TokenSource: Self::from_word;
     Told: Self::from_word;
 }
@@ -229,6 +232,16 @@ impl ObjectKey for Arc<str> {
 
     fn of_key(key: &str) -> Option<Self> {
         Some(key.into())
+    }
+}
+
+impl ObjectKey for HaltEffect {
+    fn key(&self) -> &str {
+        self.word()
+    }
+
+    fn of_key(key: &str) -> Option<Self> {
+        Self::from_word(key)
     }
 }
 

@@ -39,7 +39,8 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_answered.sql") },
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_agent_tokens.sql") },
     Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_tools.sql") },
-    Migration { version: 17, sql: include_str!("../../migrations/sqlite/0017_hidden.sql") },
+    Migration { version: 15, sql: include_str!("../../migrations/sqlite/0015_hidden.sql") },
+    Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_halts.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -7,18 +7,19 @@ use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
-    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts,
-    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery,
-    TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
+    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError,
+    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery,
+    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
@@ -32,6 +33,7 @@ use super::SqliteRegistry;
 use super::tables::agents::{self, AgentRow};
 use super::tables::prices::PriceRow;
 use super::tables::rules::RuleRow;
+use super::tables::rules::halts::HaltRow;
 use super::tables::servers::ServerRow;
 use super::tables::servers::tool_memory::ToolRows;
 use super::tables::task_row::EncodedTask;
@@ -156,6 +158,23 @@ impl Registry for SqliteRegistry {
             let row = RuleRow::of(unit)?;
             self.write(Mutation::PutRule(Box::new(row))).await?.into_seq()
         })
+    }
+
+    fn put_halt(&self, unit: HaltUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move { self.write(Mutation::PutHalt(Box::new(HaltRow::of(unit)?))).await?.into_seq() })
+    }
+
+    fn halts(&self, limit: u32) -> PortFuture<'_, Result<Vec<Halt>, RegistryError>> {
+        Box::pin(self.read_halts(limit))
+    }
+
+    fn halted_tasks(
+        &self,
+        halt: HaltId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_halted_tasks(halt, after, limit))
     }
 
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {

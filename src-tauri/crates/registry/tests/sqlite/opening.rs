@@ -1,9 +1,13 @@
 //! Opening: what is refused, and that nothing is lost by not closing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use domain::ports::{Commit, Registry, RegistryError};
+use domain::ids::HaltId;
+use domain::ports::{Commit, HaltUnit, Registry, RegistryError};
+use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject};
 use domain::task::status::Phase;
+use domain::time::Timestamp;
 use registry::{SealKey, SqliteRegistry};
 use testkit::contract::{ContractFixtures, commit_of};
 
@@ -39,10 +43,36 @@ async fn a_newer_registry_is_refused_and_left_as_it_is() {
     home.open().await.close().await;
     meddle(&home.path(), "PRAGMA user_version = 99").await;
     let before = fs::read(home.path()).expect("reads");
-    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 17 };
+    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 16 };
     assert_eq!(home.try_open().await.err(), Some(newer.clone()), "a newer schema is not understood");
     assert_eq!(home.try_read().await.err(), Some(newer), "not even for reading");
     assert_eq!(fs::read(home.path()).expect("reads"), before, "and nothing is written");
+}
+
+#[tokio::test]
+async fn a_halt_that_cannot_be_read_is_an_error_until_another_one_takes_its_place() {
+    let home = Home::new();
+    let registry = home.open().await;
+    registry.put_halt(HaltUnit { halt: halt(1), targets: Vec::new(), audit: Vec::new() }).await.expect("stored");
+    registry.close().await;
+    meddle(&home.path(), "UPDATE halts SET body = '{\"v\":1}'").await;
+    let registry = home.open().await;
+    let unread = registry.halts(1).await;
+    assert!(unread.is_err(), "what is halted is not known: {unread:?}");
+    registry.put_halt(HaltUnit { halt: halt(2), targets: Vec::new(), audit: Vec::new() }).await.expect("stored");
+    assert_eq!(registry.halts(10).await, Ok(vec![halt(2)]), "the other counts as over");
+}
+
+fn halt(number: u128) -> Halt {
+    let order = HaltOrder {
+        subject: HaltSubject::Everything,
+        effects: BTreeSet::from([HaltEffect::Calls]),
+        at: Timestamp::from_millis(i64::try_from(number).unwrap_or_default()),
+        by: None,
+        reason: String::new(),
+        lifted: BTreeMap::new(),
+    };
+    Halt::begun(HaltId::from_random(number), vec![order])
 }
 
 #[tokio::test]

@@ -1,13 +1,16 @@
 //! Storage from outside: a file system without room, an audit log that somebody changed, space that comes back.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use domain::audit::Verb;
+use domain::ids::HaltId;
 use domain::policy::{Policy, RetentionPolicy};
-use domain::ports::{Commit, Recording, RecordingFault, Registry, RegistryError};
+use domain::ports::{Commit, HaltUnit, Recording, RecordingFault, Registry, RegistryError};
+use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject};
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -95,6 +98,20 @@ async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refus
     for handle in &mut handles {
         handle.version = registry.commit(stop(handle)).await.expect("each stop is recorded").version;
     }
+    let order = HaltOrder {
+        subject: HaltSubject::Everything,
+        effects: HaltEffect::ALL.into_iter().collect(),
+        at: Timestamp::from_millis(1),
+        by: None,
+        reason: String::new(),
+        lifted: BTreeMap::new(),
+    };
+    let halt = Halt::begun(HaltId::from_random(1), vec![order]);
+    let fact = FIXTURES.fact(1, Verb::Halted, "everything");
+    let unit =
+        HaltUnit { halt: halt.clone(), targets: handles.iter().map(|handle| handle.id).collect(), audit: vec![fact] };
+    registry.put_halt(unit).await.expect("a halt of all of them is recorded");
+    assert_eq!(registry.halts(1).await, Ok(vec![halt]));
     let late = registry.admit(commit_of(&FIXTURES.call(2_000, 100), Phase::Running)).await;
     assert_eq!(late, Err(full.into()), "the space of the reserve is not for new work");
     assert_eq!(registry.try_recording().await, Recording::Impossible(RecordingFault::DiskFull), "nor is it possible");

@@ -7,18 +7,19 @@ use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
-    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
+    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry,
     RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups,
     TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
@@ -119,6 +120,11 @@ impl Registry for KillPointRegistry {
         })
     }
 
+    fn put_halt(&self, unit: HaltUnit) -> Answer<'_, Seq> {
+        // With the space of the reserve, whether or not the disk is full (ruling 28).
+        Box::pin(self.points.around("registry.put_halt", self.inner.put_halt(unit)))
+    }
+
     fn recording(&self) -> Recording {
         if self.full.load(Ordering::Relaxed) {
             return Recording::Impossible(RecordingFault::DiskFull);
@@ -163,6 +169,8 @@ impl Registry for KillPointRegistry {
         prices() -> Vec<Price>;
         agents() -> Vec<Agent>;
         rules() -> Vec<Rule>;
+        halts(limit: u32) -> Vec<Halt>;
+        halted_tasks(halt: HaltId, after: Option<HandleId>, limit: u32) -> Vec<HandleId>;
         attempts(job: JobKey, limit: u32) -> Vec<HandleId>;
         children(id: HandleId, limit: u32) -> Vec<HandleId>;
         repeats(agent: AgentId, job: JobKey) -> Vec<HandleId>;

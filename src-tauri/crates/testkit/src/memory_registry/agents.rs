@@ -3,11 +3,12 @@
 //! Names and tokens are unique, as the indexes of the real registry make them.
 
 use domain::agent::Agent;
-use domain::ids::{AgentId, HandleId, Seq};
+use domain::ids::{AgentId, HandleId, JobKey, Seq};
 use domain::ports::change::Entity;
 use domain::ports::{AgentNote, AgentUnit, PriceUnit, RegistryError, RuleUnit};
 use domain::rule::RuleScope;
 use domain::task::TaskHandle;
+use domain::time::Timestamp;
 
 use super::store::{MemoryStore, StoredTask};
 
@@ -84,6 +85,33 @@ pub(super) fn newest(state: &MemoryStore, taken: impl Fn(&TaskHandle) -> bool) -
         state.rows.values().map(StoredTask::stored).filter(|handle| taken(handle)).collect();
     found.sort_unstable_by_key(|handle| std::cmp::Reverse((handle.created, handle.id)));
     found
+}
+
+fn newest_ids(state: &MemoryStore, limit: usize, taken: impl Fn(&TaskHandle) -> bool) -> Vec<HandleId> {
+    newest(state, taken).into_iter().take(limit).map(|handle| handle.id).collect()
+}
+
+/// Tasks of one job.
+pub(super) fn attempts(state: &MemoryStore, job: &JobKey, limit: usize) -> Vec<HandleId> {
+    newest_ids(state, limit, |handle| handle.job.as_ref() == Some(job))
+}
+
+/// Tasks that were called from a task.
+pub(super) fn children(state: &MemoryStore, id: HandleId, limit: usize) -> Vec<HandleId> {
+    newest_ids(state, limit, |handle| handle.parent.is_some_and(|parent| parent.id == id))
+}
+
+/// Tasks of one job and agent whose reply was not delivered.
+pub(super) fn repeats(state: &MemoryStore, agent: AgentId, job: &JobKey, limit: usize) -> Vec<HandleId> {
+    let is_repeat = |handle: &TaskHandle| {
+        handle.agent == Some(agent) && handle.job.as_ref() == Some(job) && handle.is_undelivered()
+    };
+    newest_ids(state, limit, is_repeat)
+}
+
+/// Tasks whose reply was not delivered and that changed since then.
+pub(super) fn undelivered(state: &MemoryStore, since: Timestamp, limit: usize) -> Vec<HandleId> {
+    newest_ids(state, limit, |handle| handle.is_undelivered() && handle.changed >= since)
 }
 
 /// Tasks whose handle an agent holds, newest first, those older than `after`.

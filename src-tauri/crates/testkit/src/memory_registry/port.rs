@@ -6,18 +6,19 @@ use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HideUnit,
-    HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError, RegistryFacts,
-    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery,
-    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
+    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError,
+    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups,
+    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
@@ -29,7 +30,7 @@ use domain::time::Timestamp;
 
 use super::MemoryRegistry;
 use super::store::{StoredTask, due, is_asked_for, needs_attention};
-use super::{agents, questions, task_list};
+use super::{agents, halts, questions, task_list};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -112,6 +113,23 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, _| agents::put_rule(state, unit)))
     }
 
+    fn put_halt(&self, unit: HaltUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| halts::put(state, unit)))
+    }
+
+    fn halts(&self, limit: u32) -> PortFuture<'_, Result<Vec<Halt>, RegistryError>> {
+        ready(self.with(|state, _| halts::all(state, size(limit))))
+    }
+
+    fn halted_tasks(
+        &self,
+        halt: HaltId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| halts::tasks(state, halt, after, size(limit))))
+    }
+
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {
         ready(self.with(|state, _| agents::all(state)))
     }
@@ -121,33 +139,19 @@ impl Registry for MemoryRegistry {
     }
 
     fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
-        ready(self.with(|state, policy| {
-            let found = agents::newest(state, |handle| handle.job.as_ref() == Some(&job));
-            found.into_iter().take(size(limit.min(policy.page_rows_max))).map(|handle| handle.id).collect()
-        }))
+        ready(self.with(|state, policy| agents::attempts(state, &job, size(limit.min(policy.page_rows_max)))))
     }
 
     fn children(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
-        ready(self.with(|state, policy| {
-            let found = agents::newest(state, |handle| handle.parent.is_some_and(|parent| parent.id == id));
-            found.into_iter().take(size(limit.min(policy.page_rows_max))).map(|handle| handle.id).collect()
-        }))
+        ready(self.with(|state, policy| agents::children(state, id, size(limit.min(policy.page_rows_max)))))
     }
 
     fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
-        ready(self.with(|state, policy| {
-            let found = agents::newest(state, |handle| {
-                handle.agent == Some(agent) && handle.job.as_ref() == Some(&job) && handle.is_undelivered()
-            });
-            found.into_iter().take(size(policy.gateway.repeats_max)).map(|handle| handle.id).collect()
-        }))
+        ready(self.with(|state, policy| agents::repeats(state, agent, &job, size(policy.gateway.repeats_max))))
     }
 
     fn undelivered(&self, since: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
-        ready(self.with(|state, _| {
-            let found = agents::newest(state, |handle| handle.is_undelivered() && handle.changed >= since);
-            found.into_iter().take(size(limit)).map(|handle| handle.id).collect()
-        }))
+        ready(self.with(|state, _| agents::undelivered(state, since, size(limit))))
     }
 
     fn agent_tasks(

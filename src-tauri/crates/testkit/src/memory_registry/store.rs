@@ -21,6 +21,7 @@ use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;
+use crate::memory_registry::halts::HaltStore;
 use crate::memory_registry::token_usage::UsageStore;
 
 /// Change rows looked at per stretch of pruning, as in the real one.
@@ -83,6 +84,7 @@ pub(crate) struct MemoryStore {
     pub(crate) verified: Option<u64>,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
+    pub(crate) halts: HaltStore,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

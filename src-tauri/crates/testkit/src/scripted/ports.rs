@@ -16,7 +16,9 @@ use domain::task::payload::Payload;
 use futures::channel::mpsc;
 use tokio::time::sleep;
 
-use super::{EVENTS_MAX, EngineAction, OnCancel, PlannedReply, ScriptedServer, ScriptedServers, unreachable};
+use super::{
+    EVENTS_MAX, EngineAction, OnCancel, PlannedReply, ScriptedServer, ScriptedServers, refused_at_the_wire, unreachable,
+};
 
 /// Connects to scripted servers by their id.
 #[derive(Default)]
@@ -115,6 +117,10 @@ impl Upstream for ScriptedUpstream {
         Box::pin(async move {
             if !self.is_open() {
                 return Err(CallError::NotSent(unreachable()));
+            }
+            self.server.until_sendable().await;
+            if !request.permit.begin_sending() {
+                return Err(CallError::NotSent(refused_at_the_wire()));
             }
             let answers = request.continuation.as_ref().map(|round| round.answers.len());
             let tool = request.tool.to_string();

@@ -11,6 +11,7 @@ use super::storage::VerifyAudit;
 use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::Nothing;
+use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
 
@@ -58,6 +59,8 @@ pub struct NamedFacts {
     pub agents: Vec<AgentFacts>,
     /// What is in use of the limits, when a core runs. Scopes name servers and agents.
     pub limits: Vec<LimitRow>,
+    /// What is halted.
+    pub halt: HaltShown,
 }
 
 /// What a core has taken up.
@@ -123,6 +126,7 @@ impl Api {
             servers: self.server_list(caller, input).await?.servers,
             agents: self.all_agents().await?,
             limits: self.limits_show(caller, Nothing {}).await?.rows,
+            halt: self.halt_show(caller, Nothing {}).await?,
         })
     }
 }

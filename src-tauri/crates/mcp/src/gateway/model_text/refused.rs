@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use domain::ports::RecordingFault;
-use engine::Quota;
+use engine::{HaltReason, Quota};
+
+use super::{a_person, at};
 
 /// A person cancelled a call before it was recorded.
 pub(in crate::gateway) fn cancelled_unrecorded() -> &'static str {
@@ -49,6 +51,27 @@ pub(in crate::gateway) fn cannot_record(fault: RecordingFault) -> String {
         "This call was not sent, because Taskwarden can record nothing: {}. The user sees in Taskwarden what to do.",
         fault.reason()
     )
+}
+
+/// A halt covers the call.
+pub(in crate::gateway) fn halted(halted: &HaltReason) -> String {
+    let next =
+        "This call was not sent, and nothing ran. Do not repeat it: the user decides in Taskwarden when work goes on.";
+    format!("{} {next}", who_halted(halted, "halted this work"))
+}
+
+/// A halt covers the questions of the task.
+pub(in crate::gateway) fn frozen(halted: &HaltReason) -> String {
+    let next = "No answer is taken meanwhile, and this one was not recorded. The user decides when it goes on.";
+    format!("{} {next}", who_halted(halted, "froze the questions of this task"))
+}
+
+fn who_halted(halted: &HaltReason, did: &str) -> String {
+    match halted {
+        HaltReason::Ordered { at: when, by: Some(_), reason } => a_person(did, &at(*when), Some(reason)),
+        HaltReason::Ordered { at: when, by: None, .. } => format!("A file named HALT {did} {}.", at(*when)),
+        HaltReason::Unreadable => "Taskwarden cannot read what is halted, so it sends nothing.".to_owned(),
+    }
 }
 
 /// The agent sends more requests in a second than it may.

@@ -13,7 +13,7 @@ use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy};
 use domain::task::{HoldReason, OwnFailure};
 use domain::time::Timestamp;
-use engine::Quota;
+use engine::{HaltReason, Quota};
 
 use crate::gateway::model_text::ended::Work;
 use crate::gateway::model_text::held::ShortResult;
@@ -27,6 +27,10 @@ fn wish(by: Decider, reason: Option<&str>, delivery: Delivery) -> CancelRequest 
 
 fn person() -> Decider {
     Decider::Person(PersonId::new("ada"))
+}
+
+fn halted(by: Option<&str>, reason: &str) -> HaltReason {
+    HaltReason::Ordered { at: AT, by: by.map(PersonId::new), reason: reason.to_owned() }
 }
 
 /// How calls end.
@@ -75,6 +79,11 @@ fn ends() -> Vec<(&'static str, String)> {
 /// Why something is refused, or not reached.
 fn refusals() -> Vec<(&'static str, String)> {
     vec![
+        ("halted by a person", refused::halted(&halted(Some("ada"), "wrong month"))),
+        ("halted without a reason", refused::halted(&halted(Some("ada"), ""))),
+        ("halted by the file", refused::halted(&halted(None, ""))),
+        ("halted, not readable", refused::halted(&HaltReason::Unreadable)),
+        ("questions frozen", refused::frozen(&halted(Some("ada"), "wrong month"))),
         ("access revoked", access::revoked(Some(AT), Some("the project is over"))),
         ("access revoked without a reason", access::revoked(Some(AT), None)),
         ("no access", access::revoked(None, None)),

@@ -96,7 +96,7 @@ impl GatewaySetup {
         script(&scripted);
         let connector = Arc::new(ScriptedConnector::default());
         connector.serve(http_server(1, "one").id, &scripted);
-        Self::over(policy, clock, scripted, connector).await
+        Box::pin(Self::over(policy, clock, scripted, connector)).await
     }
 
     /// `scripted` behind this connector.

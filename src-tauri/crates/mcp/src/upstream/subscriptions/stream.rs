@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
+use domain::ports::SendPermit;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -51,6 +52,7 @@ impl<W, A> SubscriptionStream<W, A> {
                 limit: None,
                 param_headers: Vec::new(),
                 agent_params: None,
+                permit: SendPermit::default(),
             };
             drop(gone.send(sender.link.request(outgoing).await));
         });

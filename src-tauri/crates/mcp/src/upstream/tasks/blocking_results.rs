@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::ports::UpstreamEvent;
+use domain::ports::{SendPermit, UpstreamEvent};
 use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::payload::Payload;
 use domain::task::status::{Outcome, TaskStatus};
@@ -157,5 +157,14 @@ impl Connection {
 
 fn request(task: &UpstreamTaskId, tag: RequestTag, limit: Option<std::time::Duration>) -> OutgoingRequest {
     let (method, params) = (experimental2025::RESULT.into(), task_params(task));
-    OutgoingRequest { method, params, verbatim: Vec::new(), tag, limit, param_headers: Vec::new(), agent_params: None }
+    OutgoingRequest {
+        method,
+        params,
+        verbatim: Vec::new(),
+        tag,
+        limit,
+        param_headers: Vec::new(),
+        agent_params: None,
+        permit: SendPermit::default(),
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::policy::Policy;
-use domain::ports::PortFuture;
+use domain::ports::{PortFuture, SendPermit};
 use domain::task::payload::Payload;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -34,6 +34,14 @@ pub(crate) enum LineEra {
     Modern(&'static str),
     /// After a handshake.
     Legacy,
+}
+
+/// How a request is sent.
+#[derive(Default)]
+struct SendManner {
+    /// Whether dropping its future cancels it at the server.
+    cancel_on_drop: bool,
+    permit: SendPermit,
 }
 
 /// A link over interleaved messages.
@@ -179,13 +187,13 @@ impl LineConnection {
 
     /// Sends and waits until it is written.
     async fn write(&self, bytes: Vec<u8>) -> Result<(), LinkError> {
-        self.write_line(bytes, true).await
+        self.write_line(bytes, true, SendPermit::default()).await
     }
 
     /// The same; `is_awaited` unless an answer will say as well that the line was written.
-    async fn write_line(&self, bytes: Vec<u8>, is_awaited: bool) -> Result<(), LinkError> {
+    async fn write_line(&self, bytes: Vec<u8>, is_awaited: bool, permit: SendPermit) -> Result<(), LinkError> {
         let (written, told) = oneshot::channel();
-        let line = OutgoingLine { bytes, written: Some(written) };
+        let line = OutgoingLine { bytes, written: Some(written), permit };
         if let Err(line) = self.wire.send_now(line, is_awaited) {
             let place = QueuePlace::take(&*self.wire);
             if self.out.send(line).await.is_err() {
@@ -198,7 +206,10 @@ impl LineConnection {
 
     /// Sends without waiting, if there is room; whether there was.
     fn send_or_drop(&self, bytes: Vec<u8>) -> bool {
-        let Err(line) = self.wire.send_now(OutgoingLine { bytes, written: None }, true) else { return true };
+        let Err(line) = self.wire.send_now(OutgoingLine { bytes, written: None, permit: SendPermit::default() }, true)
+        else {
+            return true;
+        };
         let place = QueuePlace::take(&*self.wire);
         let has_room = self.out.try_send(line).is_ok();
         if has_room {
@@ -224,20 +235,27 @@ impl LineConnection {
         method: &str,
         params: &OutgoingParams,
         tag: RequestTag,
-        cancel_on_drop: bool,
+        manner: SendManner,
     ) -> Result<Answer, LinkError> {
+        let SendManner { cancel_on_drop, permit } = manner;
         let mut place = self.pending.take(tag)?;
         self.wire.asking(tag, place.id);
         let bytes = message::request_text(&Id::from(place.id), method, params.as_str());
         let mut given_up = GivenUp { link: cancel_on_drop.then_some(self), id: place.id };
-        let write = self.write_line(bytes, false);
+        let write = self.write_line(bytes, false, permit);
         tokio::pin!(write);
         let answer = tokio::select! {
             biased;
             answer = &mut place.answer => answer,
             written = &mut write => match written {
                 Ok(()) => (&mut place.answer).await,
-                Err(failed) => Ok(Err(failed)),
+                Err(failed) => {
+                    if let LinkError::Broken { sent: false, .. } = failed {
+                        // Nothing of it is with the server: a keeper need not wait for its answer.
+                        self.wire.over(&OutputPart::Answer(tag));
+                    }
+                    Ok(Err(failed))
+                }
             }
         };
         given_up.link = None;
@@ -260,7 +278,7 @@ impl LineConnection {
         tag: RequestTag,
         limit: Option<Duration>,
     ) -> Result<Answer, LinkError> {
-        self.ask_for(method, params, tag, limit, false).await
+        self.ask_for(method, params, tag, limit, SendManner::default()).await
     }
 
     async fn ask_for(
@@ -269,9 +287,10 @@ impl LineConnection {
         params: &OutgoingParams,
         tag: RequestTag,
         limit: Option<Duration>,
-        cancel_on_drop: bool,
+        manner: SendManner,
     ) -> Result<Answer, LinkError> {
-        let exchange = self.exchange(method, params, tag, cancel_on_drop);
+        let cancel_on_drop = manner.cancel_on_drop;
+        let exchange = self.exchange(method, params, tag, manner);
         let Some(limit) = limit else { return exchange.await };
         tokio::pin!(exchange);
         tokio::select! {
@@ -330,7 +349,8 @@ impl McpLink for LineConnection {
         Box::pin(async move {
             let params = OutgoingParams::of(&request, self.version());
             let cancel_on_drop = request.agent_params.as_ref().is_some_and(|agent_params| agent_params.cancel_on_drop);
-            self.ask_for(&request.method, &params, request.tag, request.limit, cancel_on_drop).await
+            let manner = SendManner { cancel_on_drop, permit: request.permit };
+            self.ask_for(&request.method, &params, request.tag, request.limit, manner).await
         })
     }
 

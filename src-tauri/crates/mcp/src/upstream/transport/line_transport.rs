@@ -3,9 +3,10 @@
 //! A line goes out at once where the transport can do that, and over a queue otherwise; none overtakes another.
 
 use domain::ids::HandleId;
+use domain::ports::SendPermit;
 use tokio::sync::oneshot;
 
-use crate::upstream::transport::link::{LinkError, RequestTag};
+use crate::upstream::transport::link::{LinkError, RequestTag, not_permitted};
 
 /// Messages of ours that wait for the writer. Callers wait for room; a few are enough to keep it busy.
 pub(crate) const OUTBOX_CAPACITY: usize = 64;
@@ -16,6 +17,21 @@ pub(crate) struct OutgoingLine {
     pub(crate) bytes: Vec<u8>,
     /// Gets the outcome of writing.
     pub(crate) written: Option<oneshot::Sender<Result<(), LinkError>>>,
+    /// Asked right before it is written.
+    pub(crate) permit: SendPermit,
+}
+
+impl OutgoingLine {
+    /// The line, if it may still leave; otherwise whoever waits for it is told, and nothing is written.
+    pub(crate) fn permitted(self) -> Option<Self> {
+        if self.permit.begin_sending() {
+            return Some(self);
+        }
+        if let Some(written) = self.written {
+            let _ = written.send(Err(not_permitted()));
+        }
+        None
+    }
 }
 
 /// What differs between transports of lines.
@@ -90,12 +106,14 @@ mod tests {
     use std::sync::Arc;
 
     use domain::policy::Policy;
+    use domain::ports::SendGate;
     use parking_lot::Mutex;
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::upstream::transport::inbound_queue::{self, LinkEnd};
     use crate::upstream::transport::line_connection::LineConnection;
+    use crate::upstream::transport::link::{McpLink, OutgoingRequest};
 
     /// Notes what it is told to be over.
     struct NotesEnds(Arc<Mutex<Vec<OutputPart>>>);
@@ -114,6 +132,38 @@ mod tests {
         fn over(&self, what: &OutputPart) {
             self.0.lock().push(what.clone());
         }
+    }
+
+    /// What a halt leaves of the permit of a call.
+    struct Withdrawn;
+
+    impl SendGate for Withdrawn {
+        fn begin_sending(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_whose_permit_was_withdrawn_while_it_waited_is_not_written_and_its_sender_is_told() {
+        let (policy, end) = (Arc::new(Policy::default()), Arc::new(LinkEnd::default()));
+        let (sink, _inbound) = inbound_queue::channel(&policy, &end);
+        let (out, mut lines) = mpsc::channel(1);
+        let link = LineConnection::new(Box::new(NotesEnds(Arc::default())), out, sink, policy);
+        let request = OutgoingRequest {
+            method: "tools/call".into(),
+            params: serde_json::Value::Null,
+            verbatim: Vec::new(),
+            tag: RequestTag(1),
+            limit: None,
+            param_headers: Vec::new(),
+            agent_params: None,
+            permit: SendPermit(Some(Arc::new(Withdrawn))),
+        };
+        let writer = async { lines.recv().await.expect("it is queued").permitted().is_none() };
+        let (answer, refused) = tokio::join!(link.request(request), writer);
+        assert!(refused, "the writer does not write it");
+        let failed = answer.map(|_| ()).expect_err("its sender is told");
+        assert!(matches!(failed, LinkError::Broken { sent: false, .. }), "that nothing was sent: {failed:?}");
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytestring::ByteString;
 use domain::ids::HandleId;
-use domain::ports::{Closure, PortFuture};
+use domain::ports::{Closure, PortFuture, SendPermit};
 use domain::server::Era;
 use domain::task::payload::Payload;
 use futures_core::Stream;
@@ -41,6 +41,8 @@ pub struct OutgoingRequest {
     pub param_headers: Vec<(String, String)>,
     /// An agent's own params, which are forwarded with this request.
     pub agent_params: Option<ForwardedParams>,
+    /// Asked right before the first byte leaves, wherever the request waited.
+    pub permit: SendPermit,
 }
 
 /// The params of an agent's request, as they are forwarded.
@@ -101,6 +103,15 @@ pub enum LinkError {
         /// The beginning of it, capped, for `doctor`; redacted in `Debug`.
         raw: Payload,
     },
+}
+
+/// The request may not leave any more, and nothing of it did.
+pub(crate) fn not_permitted() -> LinkError {
+    LinkError::Broken {
+        why: "a halt refused the call before it was sent".into(),
+        hint: "Nothing ran. `taskwarden halt` shows what is halted.".into(),
+        sent: false,
+    }
 }
 
 /// What answers a request of the server.

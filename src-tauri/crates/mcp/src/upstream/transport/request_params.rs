@@ -321,6 +321,8 @@ fn modern_abilities() -> Value {
 mod tests {
     use proptest::prelude::*;
 
+    use domain::ports::SendPermit;
+
     use super::*;
 
     fn call(token: u64, meta: &str, declares: Option<&str>) -> OutgoingRequest {
@@ -341,6 +343,7 @@ mod tests {
                 declares: declares.map(Payload::new),
                 cancel_on_drop: false,
             }),
+            permit: SendPermit::default(),
         }
     }
 

@@ -170,7 +170,8 @@ async fn write_out(
             line = outgoing.recv() => line,
             () = ending.cancelled() => None,
         };
-        let Some(OutgoingLine { mut bytes, written }) = line else { return };
+        let Some(line) = line else { return };
+        let Some(OutgoingLine { mut bytes, written, .. }) = line.permitted() else { continue };
         bytes.push(b'\n');
         let writing = async {
             stdin.write_all(&bytes).await?;

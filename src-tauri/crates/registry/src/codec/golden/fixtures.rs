@@ -7,11 +7,12 @@ use std::time::Duration;
 use domain::budget::window::{CountingSettings, ListedTools, TokenSource, Window};
 use domain::client::profile::{self, ToolListCost};
 use domain::ids::{
-    AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
-    WindowId,
+    AgentId, ConnectionId, HaltId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey,
+    UpstreamTaskId, WindowId,
 };
 use domain::ports::CallIntent;
 use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::server::halt::{ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage, RecoveryStep};
 use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAct, ServerAddress};
 use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
@@ -398,6 +399,36 @@ pub(crate) fn rules() -> Vec<Rule> {
         rules.push(Rule { asked: Some(asked), repeat: Some(RepeatRule::New), ..Rule::new(scope) });
     }
     rules
+}
+
+pub(crate) fn halts() -> Vec<Halt> {
+    let (server, tool) = (ServerId::from_random(140), Arc::from("a:b"));
+    let order = |subject, effects: &[HaltEffect]| HaltOrder {
+        subject,
+        effects: effects.iter().copied().collect(),
+        at: at(141),
+        by: Some(ada()),
+        reason: "why \"x\"".into(),
+        lifted: BTreeMap::new(),
+    };
+    let file = HaltOrder { by: None, reason: String::new(), ..order(HaltSubject::Everything, &[HaltEffect::Calls]) };
+    let bare = Halt::begun(HaltId::from_random(142), vec![file]);
+    let orders = vec![
+        HaltOrder {
+            lifted: HaltEffect::ALL.into_iter().map(|effect| (effect, at(143))).collect(),
+            ..order(HaltSubject::Server(server), &HaltEffect::ALL)
+        },
+        order(HaltSubject::Agent(AgentId::from_random(144)), &[HaltEffect::Running]),
+        order(HaltSubject::Tool(server, Arc::clone(&tool)), &[HaltEffect::Requests]),
+    ];
+    let full = Halt {
+        orders,
+        closed_at: Some(at(145)),
+        steps: RecoveryStage::ALL.map(|stage| RecoveryStep { stage, at: at(146), by: ada() }).to_vec(),
+        confirmed: vec![ConfirmedTool { server, tool, digest: "00".into() }],
+        ..bare.clone()
+    };
+    vec![bare, full]
 }
 
 pub(crate) fn windows() -> Vec<Window> {

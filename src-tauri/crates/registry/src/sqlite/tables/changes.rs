@@ -21,6 +21,7 @@ pub(crate) fn entity(entity: Entity) -> (&'static str, String) {
         Entity::Handle(id) => ("handle", id.to_string()),
         Entity::Server(id) => ("server", id.to_string()),
         Entity::Agent(id) => ("agent", id.to_string()),
+        Entity::Halt(id) => ("halt", id.to_string()),
     }
 }
 
@@ -33,6 +34,7 @@ fn change(row: &SqliteRow) -> Result<Change, RegistryError> {
     let id = || DecodeError::new("entity", "does not read as an id");
     let entity = match kind {
         "handle" => entity.parse().map(Entity::Handle).map_err(|_| bad_row(id()))?,
+        "halt" => entity.parse().map(Entity::Halt).map_err(|_| bad_row(id()))?,
         "agent" => entity.parse().map(Entity::Agent).map_err(|_| bad_row(id()))?,
         "server" => entity.parse().map(Entity::Server).map_err(|_| bad_row(id()))?,
         other => return Err(bad_row(DecodeError::word("kind", other))),

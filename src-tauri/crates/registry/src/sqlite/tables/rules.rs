@@ -2,6 +2,8 @@
 //!
 //! Which rule holds for a call is decided in `domain::rule`; the encoding is in `codec/rule.rs`.
 
+pub(crate) mod halts;
+
 use domain::audit::AuditEvent;
 use domain::ports::change::Entity;
 use domain::ports::{RegistryError, RuleUnit};

@@ -15,6 +15,7 @@ use crate::sqlite::tables::agents::AgentRow;
 use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
+use crate::sqlite::tables::rules::halts::HaltRow;
 use crate::sqlite::tables::servers::ServerRow;
 use crate::sqlite::tables::servers::tool_memory::ToolRows;
 use crate::sqlite::tables::task_row::{EncodedTask, is_of_person};
@@ -37,6 +38,7 @@ pub(crate) enum Mutation {
     PutPrice(Box<PriceRow>),
     PutTools(Box<ToolRows>),
     Hide(HiddenRows),
+    PutHalt(Box<HaltRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -107,7 +109,7 @@ impl Mutation {
         let is_decided = |audit: &[AuditEvent]| audit.iter().any(is_of_person);
         match self {
             Self::Commit(unit) => unit.is_decision,
-            Self::RemoveServer(..) | Self::Remove(_) => true,
+            Self::RemoveServer(..) | Self::Remove(_) | Self::PutHalt(_) => true,
             Self::PutRule(row) => row.is_removal(),
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),

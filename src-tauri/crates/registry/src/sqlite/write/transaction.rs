@@ -65,6 +65,7 @@ impl BatchShape {
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
             Mutation::PutTools(rows) => alike(14, rows.put.len()),
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
+            Mutation::PutHalt(row) => alike(16, row.audit.len()),
         }
     }
 }
@@ -110,6 +111,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutPrice(_)
                 | Mutation::PutTools(_)
                 | Mutation::Hide(_)
+                | Mutation::PutHalt(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -222,6 +224,12 @@ impl<'a> WriteTransaction<'a> {
             Mutation::Hide(rows) => {
                 rows.write(&mut self.batch);
                 Ok(MutationOutcome::Done)
+            }
+            Mutation::PutHalt(row) => {
+                rules::halts::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                let at = row.audit.last().map(|event| event.at.as_millis());
+                Ok(MutationOutcome::Changed(self.add_change(Entity::Halt(row.id), at)))
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;

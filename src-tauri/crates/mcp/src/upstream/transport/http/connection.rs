@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use bytestring::ByteString;
 use domain::policy::Policy;
-use domain::ports::Closure;
+use domain::ports::{Closure, SendPermit};
 use domain::task::payload::Payload;
 use engine::runtime::supervisor::Supervisor;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 
 use super::endpoint::Endpoint;
 use super::headers::{self, SESSION, VERSION};
+use super::plain_connection::RequestBody;
 use super::server_response::ServerResponse;
 use crate::upstream::transport::http::response::{self, HttpReply, ReplyFailure};
 use crate::upstream::transport::inbound_queue::{InboundSender, LinkEnd};
@@ -78,9 +79,9 @@ pub(crate) enum AnswerForm {
 
 /// The stream of one request, and how its answer is wanted.
 #[derive(Clone, Copy)]
-struct OnStream {
-    tag: RequestTag,
-    form: AnswerForm,
+pub(crate) struct OnStream {
+    pub(crate) tag: RequestTag,
+    pub(crate) form: AnswerForm,
 }
 
 /// An answer in either form; one that came on a stream is always owned.
@@ -195,15 +196,16 @@ impl HttpConnection {
         method: &str,
         params: &OutgoingParams,
         headers: HeaderMap,
-        tag: RequestTag,
-        form: AnswerForm,
+        on: OnStream,
+        permit: SendPermit,
     ) -> Result<(Option<ResponseHead>, HttpAnswer), ReplyFailure> {
+        let tag = on.tag;
         let mut place = self.pending.take(tag)?;
         let id = Id::from(place.id);
         let bytes = request_bytes(place.id, method, params.as_str());
         let head: OnceLock<ResponseHead> = OnceLock::new();
         let answer = {
-            let post = std::pin::pin!(self.post(bytes, headers, &id, OnStream { tag, form }, &head));
+            let post = std::pin::pin!(self.post(RequestBody::new(bytes, permit), headers, &id, on, &head));
             tokio::select! {
                 biased;
                 answer = &mut place.answer => HttpAnswer::Owned(answer.unwrap_or_else(|_| Err(self.gone(true)))?),
@@ -222,13 +224,13 @@ impl HttpConnection {
     /// One POST to its end. Returns the answer that is its body; any other is with the pending requests.
     async fn post(
         self: &Arc<Self>,
-        bytes: Vec<u8>,
+        body: RequestBody,
         headers: HeaderMap,
         id: &Id,
         on: OnStream,
         head: &OnceLock<ResponseHead>,
     ) -> Result<Option<HttpAnswer>, ReplyFailure> {
-        let response = self.send(bytes, headers).await?;
+        let response = self.send(body, headers).await?;
         let status = response.status();
         let _ = head.set(ResponseHead { status, session: response.headers().get(SESSION).cloned() });
         match response::read(response, &self.endpoint, &self.policy).await? {
@@ -254,10 +256,10 @@ impl HttpConnection {
         ReplyFailure::Odd { origin: self.endpoint.origin(), status, html, why, raw }
     }
 
-    pub(crate) async fn send(&self, bytes: Vec<u8>, mut headers: HeaderMap) -> Result<ServerResponse, ReplyFailure> {
+    pub(crate) async fn send(&self, body: RequestBody, mut headers: HeaderMap) -> Result<ServerResponse, ReplyFailure> {
         headers.insert(ACCEPT, BOTH_KINDS);
         headers.insert(CONTENT_TYPE, JSON);
-        Ok(self.endpoint.send(Method::POST, headers, Some(Bytes::from(bytes))).await?)
+        Ok(self.endpoint.send(Method::POST, headers, Some(body)).await?)
     }
 
     async fn take_body(
@@ -323,7 +325,7 @@ impl HttpConnection {
     /// The status of a `ping` with these headers, if there is one in time.
     pub(crate) async fn ping(&self, headers: HeaderMap) -> Option<StatusCode> {
         let bytes = message::request(&Id::from("ping"), "ping", None::<&()>).ok()?;
-        let response = tokio::time::timeout(self.policy.reply_limit, self.send(bytes, headers)).await;
+        let response = tokio::time::timeout(self.policy.reply_limit, self.send(unconditional(bytes), headers)).await;
         response.ok()?.ok().map(|response| response.status())
     }
 
@@ -333,7 +335,7 @@ impl HttpConnection {
             return Err(self.gone(false));
         }
         let sending = async {
-            let response = self.send(bytes, headers).await?;
+            let response = self.send(unconditional(bytes), headers).await?;
             let status = response.status();
             if status.is_success() {
                 return Ok(());
@@ -357,6 +359,11 @@ impl HttpConnection {
             Some(HttpEra::Legacy { .. }) | None => self.legacy_headers(),
         }
     }
+}
+
+/// What is no call leaves whatever is halted.
+fn unconditional(bytes: Vec<u8>) -> RequestBody {
+    RequestBody::new(bytes, SendPermit::default())
 }
 
 /// A request as bytes on one line, in one piece of memory.

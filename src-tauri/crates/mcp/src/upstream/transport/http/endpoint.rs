@@ -7,7 +7,6 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use domain::policy::{Policy, plain_text};
 use domain::ports::Secret;
 use engine::runtime::supervisor::Supervisor;
@@ -16,12 +15,12 @@ use http::{Method, Request, StatusCode, Uri};
 use parking_lot::Mutex;
 use url::{Position, Url};
 
-use super::plain_connection::WholeBody;
+use super::plain_connection::{RequestBody, WholeBody};
 use super::plain_pool::{ExchangeError, PlainPool};
 use super::server_response::ServerResponse;
 use crate::upstream::transport::OpenError;
 use crate::upstream::transport::http::client_pool::{self, Clients};
-use crate::upstream::transport::link::LinkError;
+use crate::upstream::transport::link::{LinkError, not_permitted};
 
 /// Headers that there is room for: ours and some that a person configured.
 const HEADERS_OF_A_REQUEST: usize = 12;
@@ -55,6 +54,8 @@ impl Place {
 pub(crate) enum NoResponse {
     /// The network, or what speaks no HTTP there.
     Network { why: String, sent: bool },
+    /// It may not leave any more; nothing was sent.
+    NotPermitted,
     /// Sent on to another origin, or in circles.
     Redirected { why: String, hint: String },
 }
@@ -117,7 +118,7 @@ impl Endpoint {
         &self,
         method: Method,
         headers: HeaderMap,
-        body: Option<Bytes>,
+        body: Option<RequestBody>,
     ) -> Result<ServerResponse, NoResponse> {
         let mut place = Arc::clone(&self.place.lock());
         // Put together anew after a redirect, which few requests meet.
@@ -150,7 +151,7 @@ impl Endpoint {
         place: &Place,
         method: Method,
         headers: HeaderMap,
-        body: Option<Bytes>,
+        body: Option<RequestBody>,
     ) -> Result<ServerResponse, NoResponse> {
         if let (Some(plain), Some(target)) = (&self.plain, &place.target) {
             let mut request = Request::new(WholeBody::new(body));
@@ -161,8 +162,11 @@ impl Endpoint {
             return response.map(ServerResponse::Plain).map_err(|error| self.no_exchange(error));
         }
         let mut request = self.client.request(method, place.url.clone()).headers(headers);
-        if let Some(body) = body {
-            request = request.body(body);
+        if let Some(RequestBody { bytes, permit }) = body {
+            if !permit.begin_sending() {
+                return Err(NoResponse::NotPermitted);
+            }
+            request = request.body(bytes);
         }
         // Its future is large, and most requests do without.
         let sending = Box::pin(request.send());
@@ -198,6 +202,7 @@ impl Endpoint {
     fn no_exchange(&self, error: ExchangeError) -> NoResponse {
         match error {
             ExchangeError::ConnectTimeout => self.silent(),
+            ExchangeError::NotPermitted => NoResponse::NotPermitted,
             ExchangeError::Connect(error) => self.failed(&*error, false),
             ExchangeError::Broken { error, sent } => self.failed(&error, sent),
         }
@@ -260,6 +265,7 @@ impl From<NoResponse> for LinkError {
     fn from(no: NoResponse) -> Self {
         match no {
             NoResponse::Network { why, sent } => Self::Broken { why, hint: CHECK.into(), sent },
+            NoResponse::NotPermitted => not_permitted(),
             NoResponse::Redirected { why, hint } => Self::Broken { why, hint, sent: false },
         }
     }
@@ -269,6 +275,8 @@ impl From<NoResponse> for OpenError {
     fn from(no: NoResponse) -> Self {
         match no {
             NoResponse::Network { why, .. } => Self::Unreachable { why, hint: CHECK.into() },
+            // Only calls ask for a permit, and none is made while a connection is opened.
+            NoResponse::NotPermitted => Self::Unreachable { why: "the request was refused".into(), hint: CHECK.into() },
             NoResponse::Redirected { why, hint } => Self::NotMcp { why, hint },
         }
     }

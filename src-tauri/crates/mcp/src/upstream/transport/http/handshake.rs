@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ports::Secret;
+use domain::ports::{Secret, SendPermit};
 use domain::server::Era;
 use futures::StreamExt;
 use http::header::{HeaderMap, HeaderValue};
@@ -20,7 +20,9 @@ use super::endpoint::Endpoint;
 use super::headers;
 use super::sse2024::{self, NotOpened};
 use crate::probe::{Discovered, Initialized, discovered, initialized};
-use crate::upstream::transport::http::connection::{AnswerForm, HttpConnection, HttpEra, ResponseHead, fill_legacy};
+use crate::upstream::transport::http::connection::{
+    AnswerForm, HttpConnection, HttpEra, OnStream, ResponseHead, fill_legacy,
+};
 use crate::upstream::transport::http::http_link::HttpLink;
 use crate::upstream::transport::http::response::ReplyFailure;
 use crate::upstream::transport::inbound_queue::{self, LinkEnd};
@@ -131,7 +133,8 @@ impl Shake<'_> {
         headers: HeaderMap,
         limit: Duration,
     ) -> Result<Option<(Option<ResponseHead>, Answer)>, ReplyFailure> {
-        match timeout(limit, self.wire.call(method, params, headers, HANDSHAKE_TAG, AnswerForm::Owned)).await {
+        let on = OnStream { tag: HANDSHAKE_TAG, form: AnswerForm::Owned };
+        match timeout(limit, self.wire.call(method, params, headers, on, SendPermit::default())).await {
             Ok(answered) => {
                 let (head, answer) = answered?;
                 Ok(Some((head, answer.owned()?)))

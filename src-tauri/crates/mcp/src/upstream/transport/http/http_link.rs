@@ -11,7 +11,7 @@ use http::Method;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::upstream::transport::http::connection::{AnswerForm, HttpAnswer, HttpConnection};
+use crate::upstream::transport::http::connection::{AnswerForm, HttpAnswer, HttpConnection, OnStream};
 use crate::upstream::transport::line_connection::{cancelled, given_up, not_pending, respond_bytes, unwritable};
 use crate::upstream::transport::link::{
     Answer, LinkError, McpLink, NotificationListener, OutgoingRequest, RequestTag, Response, SharedAnswer,
@@ -27,8 +27,8 @@ impl HttpLink {
         let wire = &self.0;
         let params = OutgoingParams::of_call(&request, wire.version(), &wire.kept_meta);
         let headers = wire.headers_for(&request.method, &params, &request.param_headers);
-        let OutgoingRequest { method, tag, limit, agent_params, .. } = request;
-        let call = wire.call(&method, &params, headers, tag, form);
+        let OutgoingRequest { method, tag, limit, agent_params, permit, .. } = request;
+        let call = wire.call(&method, &params, headers, OnStream { tag, form }, permit);
         tokio::pin!(call);
         // In the modern era the stream that closes tells the server.
         let cancels = !wire.is_modern() && agent_params.is_some_and(|agent_params| agent_params.cancel_on_drop);

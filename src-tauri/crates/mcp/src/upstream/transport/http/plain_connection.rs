@@ -10,6 +10,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use domain::ports::SendPermit;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
@@ -19,13 +20,35 @@ use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::task::coop::unconstrained;
 
+/// What a request carries, and whether it may still leave.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestBody {
+    pub(crate) bytes: Bytes,
+    pub(crate) permit: SendPermit,
+}
+
+impl RequestBody {
+    pub(crate) fn new(bytes: Vec<u8>, permit: SendPermit) -> Self {
+        Self { bytes: bytes.into(), permit }
+    }
+}
+
 /// The body of a request: all of it, in one piece.
 #[derive(Debug)]
-pub(crate) struct WholeBody(Option<Bytes>);
+pub(crate) struct WholeBody {
+    bytes: Option<Bytes>,
+    permit: SendPermit,
+}
 
 impl WholeBody {
-    pub(crate) fn new(bytes: Option<Bytes>) -> Self {
-        Self(bytes.filter(|bytes| !bytes.is_empty()))
+    pub(crate) fn new(body: Option<RequestBody>) -> Self {
+        let (bytes, permit) = body.map_or_else(Default::default, |body| (Some(body.bytes), body.permit));
+        Self { bytes: bytes.filter(|bytes| !bytes.is_empty()), permit }
+    }
+
+    /// Whether the request may leave now.
+    pub(crate) fn is_permitted(&self) -> bool {
+        self.permit.begin_sending()
     }
 }
 
@@ -34,15 +57,15 @@ impl Body for WholeBody {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+        Poll::Ready(self.bytes.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_none()
+        self.bytes.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
+        SizeHint::with_exact(self.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
     }
 }
 

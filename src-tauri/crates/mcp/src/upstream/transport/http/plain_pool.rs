@@ -32,6 +32,8 @@ const PROBES_MAX: u32 = 3;
 pub(crate) enum ExchangeError {
     /// No connection within the limit.
     ConnectTimeout,
+    /// It may not leave any more.
+    NotPermitted,
     /// No connection, for this reason.
     Connect(Box<dyn Error + Send + Sync>),
     /// The connection broke; whether anything may have reached the server.
@@ -92,6 +94,10 @@ impl PlainPool {
                 Some(idle) => (idle, true),
                 None => (Box::pin(self.connect()).await?, false),
             };
+            if !request.body().is_permitted() {
+                self.put(connection);
+                return Err(ExchangeError::NotPermitted);
+            }
             match connection.exchange(request).await {
                 Ok(response) => {
                     let (head, incoming) = response.into_parts();

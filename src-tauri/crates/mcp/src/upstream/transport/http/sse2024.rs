@@ -6,7 +6,6 @@
 
 use std::sync::{Arc, Weak};
 
-use bytes::Bytes;
 use domain::policy::{Policy, plain_text};
 use domain::ports::Closure;
 use domain::server::Era;
@@ -19,6 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
+use super::plain_connection::RequestBody;
 use super::server_response::ServerResponse;
 use crate::probe::{Initialized, initialized};
 use crate::upstream::transport::http::response::{self, HttpReply, ReplyFailure};
@@ -227,8 +227,8 @@ impl From<super::endpoint::NoResponse> for LinkErrorAsOpen {
 async fn post_all(up: Endpoint, outgoing: mpsc::Receiver<OutgoingLine>, policy: Arc<Policy>) {
     let (up, policy) = (&up, &policy);
     ReceiverStream::new(outgoing)
-        .for_each_concurrent(POSTS_MAX, |OutgoingLine { bytes, written }| async move {
-            let done = post(up, bytes, policy).await;
+        .for_each_concurrent(POSTS_MAX, |OutgoingLine { bytes, written, permit }| async move {
+            let done = post(up, RequestBody::new(bytes, permit), policy).await;
             if let Some(written) = written {
                 let _ = written.send(done);
             }
@@ -236,11 +236,11 @@ async fn post_all(up: Endpoint, outgoing: mpsc::Receiver<OutgoingLine>, policy: 
         .await;
 }
 
-async fn post(up: &Endpoint, bytes: Vec<u8>, policy: &Policy) -> Result<(), LinkError> {
+async fn post(up: &Endpoint, body: RequestBody, policy: &Policy) -> Result<(), LinkError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let sending = async {
-        let response = up.send(Method::POST, headers, Some(Bytes::from(bytes))).await?;
+        let response = up.send(Method::POST, headers, Some(body)).await?;
         let status = response.status();
         if status.is_success() {
             return Ok(());

@@ -1,7 +1,9 @@
 //! The modern era over HTTP: probe, headers, metadata, streams, cancelling.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use domain::ports::{SendGate, SendPermit};
 use domain::server::Era;
 use futures::StreamExt;
 use serde_json::json;
@@ -52,6 +54,27 @@ async fn a_modern_request_carries_headers_and_metadata_and_nothing_of_sessions()
     assert_eq!(peer.seen("tasks/get").remove(0).header("mcp-name"), Some("t-1"), "tasks mirror their id");
     opened.link.close(false).await;
     assert!(peer.asked().iter().all(|asked| asked != "GET" && asked != "DELETE"), "no GET and no DELETE");
+}
+
+/// What a halt leaves of the permit of a call.
+struct Withdrawn;
+
+impl SendGate for Withdrawn {
+    fn begin_sending(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_permit_was_withdrawn_never_reaches_the_server_and_the_connection_goes_on() {
+    let peer = modern(|seen| result(seen, json!({"resultType":"complete"}))).await;
+    let opened = peer.open().await.expect("a modern server");
+    let withdrawn = OutgoingRequest { permit: SendPermit(Some(Arc::new(Withdrawn))), ..ask("tools/call", 1, None) };
+    let refused = opened.link.request(withdrawn).await.map(|_| ()).expect_err("it may not leave");
+    assert!(matches!(refused, LinkError::Broken { sent: false, .. }), "nothing was sent: {refused:?}");
+    assert!(peer.seen("tools/call").is_empty(), "the server knows nothing of it");
+    opened.link.request(ask("tools/call", 2, None)).await.expect("the next one is answered");
+    assert_eq!(peer.seen("tools/call").len(), 1);
 }
 
 #[tokio::test]

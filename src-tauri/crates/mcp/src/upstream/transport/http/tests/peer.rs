@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use domain::ports::Secret;
+use domain::ports::{Secret, SendPermit};
 use domain::server::Era;
 use engine::runtime::supervisor::Supervisor;
 use futures::future::BoxFuture;
@@ -246,6 +246,7 @@ pub(crate) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Ou
         limit,
         param_headers: Vec::new(),
         agent_params: None,
+        permit: SendPermit::default(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use domain::policy::Policy;
+use domain::ports::SendPermit;
 use engine::runtime::supervisor::Supervisor;
 use http::header::HOST;
 use http::{HeaderValue, Method, Request, StatusCode};
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::peer::LIMIT;
-use crate::upstream::transport::http::plain_connection::WholeBody;
+use crate::upstream::transport::http::plain_connection::{RequestBody, WholeBody};
 use crate::upstream::transport::http::plain_pool::{ExchangeError, PlainPool};
 use crate::upstream::transport::http::server_response::{PlainResponse, ServerResponse};
 
@@ -83,7 +83,7 @@ impl Server {
     }
 
     async fn begin(&self, body: &'static [u8]) -> Result<PlainResponse, ExchangeError> {
-        let mut request = Request::new(WholeBody::new(Some(Bytes::from_static(body))));
+        let mut request = Request::new(WholeBody::new(Some(RequestBody::new(body.to_vec(), SendPermit::default()))));
         *request.method_mut() = Method::POST;
         request.headers_mut().insert(HOST, HeaderValue::from_static("localhost"));
         timeout(LIMIT, self.pool.send(request)).await.expect("it ends in time")
@@ -95,6 +95,7 @@ impl Server {
             ExchangeError::Broken { error, sent } => format!("broken sent={sent} {error}"),
             ExchangeError::Connect(error) => format!("connect {error}"),
             ExchangeError::ConnectTimeout => "timeout".to_owned(),
+            ExchangeError::NotPermitted => "not permitted".to_owned(),
         })?;
         let mut response = ServerResponse::Plain(response);
         let mut body = Vec::new();

@@ -130,7 +130,10 @@ impl Kept {
     }
 
     fn stage_behind(&self, outlet: &mut LineOutlet, line: OutgoingLine) {
-        let OutgoingLine { bytes, written } = line;
+        let Some(OutgoingLine { bytes, written, .. }) = line.permitted() else {
+            self.queued.fetch_sub(1, Ordering::AcqRel);
+            return;
+        };
         let mut log = self.log.lock();
         log.take_control(outlet.staged());
         let number = log.send(bytes.len(), written);
@@ -182,6 +185,7 @@ impl LineTransport for KeptWire {
         if !outlet.is_free() || self.0.queued.load(Ordering::Acquire) > 0 || !self.0.may_send() {
             return Err(line);
         }
+        let Some(line) = line.permitted() else { return Ok(()) };
         let sent = self.0.send(&mut outlet, line, is_awaited);
         drop(outlet);
         if sent == SentNow::Staged {

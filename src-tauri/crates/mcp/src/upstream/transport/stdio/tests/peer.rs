@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use domain::ports::Closure;
+use domain::ports::{Closure, SendPermit};
 use domain::server::Era;
 use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt;
@@ -111,6 +111,7 @@ pub(crate) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Ou
         limit,
         param_headers: Vec::new(),
         agent_params: None,
+        permit: SendPermit::default(),
     }
 }
 

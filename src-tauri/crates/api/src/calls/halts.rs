@@ -1,0 +1,256 @@
+//! Halt work in chosen places, see what became of it, and let it begin again in stages (stop.md §3.2).
+//!
+//! What a halt does is the engine's; whether a stage may follow is the domain's.
+
+use std::sync::Arc;
+
+use domain::ids::HandleId;
+use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage};
+use domain::task::TaskHandle;
+use domain::task::status::Delivery;
+use domain::task::status::halted::HaltedTaskState;
+use engine::StartHalt;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::calls::Nothing;
+use crate::dto::halt::{
+    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskCounts, HaltedTaskDto, RecoveryStageDto,
+    RecoveryStepDto, ToolOfServer,
+};
+use crate::dto::iso;
+use crate::error::{ApiError, Code};
+use crate::lookup::Names;
+
+/// What to halt. Without servers, agents and tools: everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct StartHalts {
+    /// In the person's words.
+    pub reason: String,
+    /// What is stopped there; everything of it when empty.
+    pub scope: Vec<HaltEffectDto>,
+    pub servers: Vec<String>,
+    pub agents: Vec<String>,
+    pub tools: Vec<ToolOfServer>,
+}
+
+/// A stage of the way back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResumeHalt {
+    pub stage: RecoveryStageDto,
+    /// The person has seen that tasks may still run.
+    #[serde(default)]
+    pub with_open: bool,
+}
+
+impl Api {
+    /// What is halted now, with the tasks that it covers.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn halt_show(&self, _caller: &Caller, _input: Nothing) -> Result<HaltShown, ApiError> {
+        let (current, unreadable) = match self.engine() {
+            Some(engine) => {
+                let state = engine.halt_state();
+                (state.current, state.unreadable)
+            }
+            None => match self.registry.halts(1).await {
+                Ok(halts) => (halts.into_iter().next().filter(|halt| !halt.is_over()).map(Arc::new), None),
+                Err(error) => (None, Some(error.to_string())),
+            },
+        };
+        let halt = match current {
+            Some(halt) => Some(self.halt_dto(&halt).await?),
+            None => None,
+        };
+        Ok(HaltShown { halt, unreadable })
+    }
+
+    /// Halts work. A halt in force is widened.
+    ///
+    /// # Errors
+    /// When a name is unknown, the reason is missing or too long, or it cannot be recorded: then nothing is halted.
+    pub async fn halt_start(&self, caller: &Caller, input: StartHalts) -> Result<HaltShown, ApiError> {
+        let live = self.live()?;
+        let reason = self.reason_of(&input.reason)?;
+        let effects = match input.scope.as_slice() {
+            [] => HaltEffect::ALL.into_iter().collect(),
+            chosen => chosen.iter().map(|effect| HaltEffect::from(*effect)).collect(),
+        };
+        let mut subjects = Vec::new();
+        for name in &input.servers {
+            subjects.push(HaltSubject::Server(self.find_server(name).await?.id));
+        }
+        for name in &input.agents {
+            subjects.push(HaltSubject::Agent(self.find_agent(name).await?.id));
+        }
+        for ToolOfServer { server, tool } in &input.tools {
+            subjects.push(HaltSubject::Tool(self.find_server(server).await?.id, tool.as_str().into()));
+        }
+        if subjects.is_empty() {
+            subjects.push(HaltSubject::Everything);
+        }
+        let by = Some(caller.person.clone());
+        live.engine.halt(StartHalt { subjects, effects, reason, by }).await?;
+        self.halt_show(caller, Nothing {}).await
+    }
+
+    /// Takes the next stage of the way back.
+    ///
+    /// # Errors
+    /// When nothing is halted, another stage comes first, or tasks may still run and the person did not say that they
+    /// have seen it.
+    pub async fn halt_resume(&self, caller: &Caller, input: ResumeHalt) -> Result<HaltShown, ApiError> {
+        let live = self.live()?;
+        let stage = RecoveryStage::from(input.stage);
+        if stage == RecoveryStage::Acknowledged
+            && !input.with_open
+            && let Some(halt) = live.engine.halt_state().current
+        {
+            let unsettled = self.halted_tasks(&halt).await?.0.unsettled();
+            if unsettled > 0 {
+                return Err(ApiError::new(
+                    Code::Refused,
+                    format!("{} of this halt may still run", crate::format::time::count(unsettled, "task")),
+                    "`taskwarden halt` lists them; `taskwarden resume acknowledged --with-open` goes on all the same.",
+                ));
+            }
+        }
+        live.engine.resume(stage, caller.person.clone()).await?;
+        self.halt_show(caller, Nothing {}).await
+    }
+
+    fn reason_of(&self, text: &str) -> Result<String, ApiError> {
+        let (reason, most) = (text.trim(), self.policy.halt.reason_chars);
+        let chars = reason.chars().count();
+        if chars == 0 {
+            return Err(ApiError::new(
+                Code::Usage,
+                "a halt needs a reason",
+                "Write one with `--reason`: it is shown to everybody whose work is refused, and kept in the audit log.",
+            ));
+        }
+        if chars > most {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("the reason has {chars} characters; at most {most} are kept"),
+                "Shorten it; nothing was halted.",
+            ));
+        }
+        Ok(reason.to_owned())
+    }
+
+    async fn halt_dto(&self, halt: &Halt) -> Result<HaltDto, ApiError> {
+        let mut names = self.names().await?;
+        let mut orders = Vec::with_capacity(halt.orders.len());
+        for order in &halt.orders {
+            orders.push(self.order_dto(order, &mut names).await?);
+        }
+        let mut confirmed_tools = Vec::with_capacity(halt.confirmed.len());
+        for tool in &halt.confirmed {
+            let server = self.server_name(tool.server, &mut names).await?;
+            confirmed_tools.push(ToolOfServer { server, tool: tool.tool.to_string() });
+        }
+        let steps = halt.steps.iter().map(|step| RecoveryStepDto {
+            stage: step.stage.into(),
+            at: iso(step.at),
+            by: step.by.to_string(),
+        });
+        let next_stage = RecoveryStage::ALL.into_iter().find(|stage| Some(*stage) > halt.stage());
+        let (counts, mut covered) = self.halted_tasks(halt).await?;
+        covered.sort_by_key(|(task, state)| (!state.may_run(), std::cmp::Reverse(task.created)));
+        covered.truncate(usize::try_from(self.policy.halt.tasks_listed).unwrap_or(usize::MAX));
+        let mut tasks = Vec::with_capacity(covered.len());
+        for (task, state) in &covered {
+            tasks.push(self.halted_task_dto(task, *state, &mut names).await?);
+        }
+        Ok(HaltDto {
+            id: halt.id.to_string(),
+            at: iso(halt.at()),
+            closed_at: halt.closed_at.map(iso),
+            orders,
+            steps: steps.collect(),
+            next_stage: next_stage.map(RecoveryStageDto::from),
+            confirmed_tools,
+            counts,
+            tasks,
+        })
+    }
+
+    /// All tasks of a halt with what became of them. Those that retention removed are gone.
+    async fn halted_tasks(
+        &self,
+        halt: &Halt,
+    ) -> Result<(HaltedTaskCounts, Vec<(TaskHandle, HaltedTaskState)>), ApiError> {
+        let (mut counts, mut tasks) = (HaltedTaskCounts::default(), Vec::new());
+        let (rows, now) = (self.policy.page_rows_max, self.now());
+        let mut after: Option<HandleId> = None;
+        loop {
+            let page = self.registry.halted_tasks(halt.id, after, rows).await?;
+            after = page.last().copied();
+            let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
+            for id in page {
+                if let Some(task) = self.registry.handle(id).await? {
+                    let state = task.halted_state(now, self.policy.halt.confirm_within);
+                    counts.add(state);
+                    tasks.push((task, state));
+                }
+            }
+            if is_last {
+                return Ok((counts, tasks));
+            }
+        }
+    }
+
+    async fn order_dto(&self, order: &HaltOrder, names: &mut Names) -> Result<HaltOrderDto, ApiError> {
+        let (mut server, mut agent, mut tool) = (None, None, None);
+        match &order.subject {
+            HaltSubject::Everything => {}
+            HaltSubject::Server(id) => server = Some(self.server_name(*id, names).await?),
+            HaltSubject::Agent(id) => agent = Some(self.agent_name(*id, names).await?),
+            HaltSubject::Tool(id, name) => {
+                server = Some(self.server_name(*id, names).await?);
+                tool = Some(name.to_string());
+            }
+        }
+        Ok(HaltOrderDto {
+            server,
+            agent,
+            tool,
+            scope: order.effects.iter().map(|effect| HaltEffectDto::from(*effect)).collect(),
+            in_force: order.effects.iter().filter(|effect| order.has(**effect)).map(|one| (*one).into()).collect(),
+            at: iso(order.at),
+            by: order.by.as_ref().map(ToString::to_string),
+            reason: order.reason.clone(),
+        })
+    }
+
+    async fn halted_task_dto(
+        &self,
+        task: &TaskHandle,
+        state: HaltedTaskState,
+        names: &mut Names,
+    ) -> Result<HaltedTaskDto, ApiError> {
+        let agent = match task.agent {
+            Some(agent) => Some(self.agent_name(agent, names).await?),
+            None => None,
+        };
+        let refused = task.cancel_request().and_then(|cancel| match &cancel.delivery {
+            Delivery::Refused { why, .. } => Some(why.clone()),
+            Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
+        });
+        let phase = task.phase(self.now()).word();
+        Ok(HaltedTaskDto {
+            id: task.id.to_string(),
+            server: self.server_name(task.server, names).await?,
+            agent,
+            tool: task.tool.as_ref().map(ToString::to_string),
+            state: state.into(),
+            evidence: refused.map_or_else(|| phase.to_owned(), |why| format!("{phase}; the cancel was refused: {why}")),
+        })
+    }
+}

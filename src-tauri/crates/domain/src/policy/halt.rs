@@ -1,0 +1,34 @@
+//! The limits of halts.
+//!
+//! Used by the engine, which obeys a halt, and by the host, which looks for the file `HALT`.
+
+use std::time::Duration;
+
+use super::SECOND;
+
+/// How halts are kept and shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HaltPolicy {
+    /// A cancel that a server has not acknowledged after this is shown as not confirmed. stop.md §2.
+    pub confirm_within: Duration,
+    /// How often the file `HALT` is looked for. stop.md §3.2: it works within a second.
+    pub file_look: Duration,
+    /// Characters of a reason at most. The field of the window takes as many.
+    pub reason_chars: usize,
+    /// Tasks of a halt that one answer lists at most; all of them are counted. Judgement: a few screens.
+    pub tasks_listed: u32,
+    /// Cancels that are recorded at a time, so that their commits share fsyncs. As for revocations.
+    pub cancels_at_once: usize,
+}
+
+impl Default for HaltPolicy {
+    fn default() -> Self {
+        Self {
+            confirm_within: SECOND * 30,
+            file_look: SECOND / 2,
+            reason_chars: 300,
+            tasks_listed: 200,
+            cancels_at_once: 64,
+        }
+    }
+}

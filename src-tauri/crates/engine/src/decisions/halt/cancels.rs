@@ -1,0 +1,106 @@
+//! Asks the open tasks that a halt covers to cancel, and holds what still arrives of them.
+//!
+//! The tasks are on record before the first is asked, so that a restart goes on where this one ended: asking twice is
+//! refused by the task itself. Cancels leave in their own lane (`deliver.rs`).
+
+use std::sync::Arc;
+
+use domain::ids::{HaltId, HandleId, PersonId};
+use domain::ports::{HaltUnit, RegistryError};
+use domain::server::halt::{HaltEffect, HaltedWork};
+use domain::task::{TaskHandle, Transition};
+use domain::time::Timestamp;
+use futures::stream::{self, StreamExt};
+
+use crate::access::halt_gate::work_of;
+use crate::connections::in_flight_call::InFlightCall;
+use crate::core::{EngineCore, then};
+use crate::decisions::halt::record;
+use crate::error::LedgerError;
+
+/// Open tasks that an order to cancel covers now.
+pub(super) fn targets(core: &EngineCore, is_covered: impl Fn(HaltedWork<'_>) -> bool) -> Vec<HandleId> {
+    let open = core.ledger.all();
+    open.iter().filter(|handle| is_covered(work_of(handle))).map(|handle| handle.id).collect()
+}
+
+/// Puts calls that had begun to leave on record, and asks everything that is to be cancelled.
+pub(super) fn begin(core: &Arc<EngineCore>, halt: HaltId, sent: Vec<(HandleId, Arc<InFlightCall>)>) {
+    let held = Arc::clone(core);
+    core.supervisor.spawn("halt", async move {
+        record_sent(&held, halt, sent).await;
+        cancel_all(&held, halt).await;
+    });
+}
+
+/// Goes on with what an earlier run began.
+pub(crate) fn go_on(core: &Arc<EngineCore>) {
+    let Some(halt) = core.gate.state().current else { return };
+    if halt.orders.iter().any(|order| order.has(HaltEffect::Running)) {
+        begin(core, halt.id, Vec::new());
+    }
+}
+
+/// Calls that were on their way get their rows and are listed. One that ends first needs none: its caller has its reply.
+async fn record_sent(core: &EngineCore, halt: HaltId, sent: Vec<(HandleId, Arc<InFlightCall>)>) {
+    let rows = sent.into_iter().map(|(id, call)| async move {
+        let row = tokio::time::timeout(core.policy.cancel_grace, call.row()).await;
+        row.is_ok_and(|is_there| is_there).then_some(id)
+    });
+    let rows: Vec<HandleId> = futures::future::join_all(rows).await.into_iter().flatten().collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _turn = core.gate.turn.lock().await;
+    let Some(current) = core.gate.state().current.filter(|current| current.id == halt) else { return };
+    let unit = HaltUnit { halt: (*current).clone(), targets: rows, audit: Vec::new() };
+    if let Err(error) = record(core, unit).await {
+        tracing::error!(%error, "calls that were on their way when work was halted could not be listed");
+    }
+}
+
+async fn cancel_all(core: &Arc<EngineCore>, halt: HaltId) {
+    let (rows, mut after) = (core.policy.page_rows_max, None);
+    loop {
+        let page = match core.registry.halted_tasks(halt, after, rows).await {
+            Ok(page) => page,
+            Err(RegistryError::Closed) => return,
+            Err(error) => {
+                return tracing::error!(%error, "the tasks of a halt cannot be read; a restart asks them to cancel");
+            }
+        };
+        after = page.last().copied();
+        let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
+        stream::iter(page)
+            .map(|id| cancel(core, id))
+            .buffer_unordered(core.policy.halt.cancels_at_once)
+            .collect::<()>()
+            .await;
+        if is_last {
+            return;
+        }
+    }
+}
+
+async fn cancel(core: &EngineCore, id: HandleId) {
+    let decided = core.ledger.decide(id, |handle, now| {
+        let step = match core.gate.cancels(handle) {
+            Some((by, reason)) => halted(handle, &by, &reason, now),
+            None => Transition::none(handle),
+        };
+        Ok::<_, std::convert::Infallible>((step, ()))
+    });
+    match decided.await {
+        Ok(_) | Err(LedgerError::Unknown | LedgerError::Exists(_) | LedgerError::Registry(RegistryError::Closed)) => {}
+        Err(LedgerError::Registry(error)) => {
+            tracing::error!(handle.id = %id, %error, "a halted task could not be asked to cancel");
+        }
+        Err(LedgerError::Declined(never)) => match never {},
+    }
+}
+
+/// A cancel, and a hold of what may still arrive. A task that is over, or was asked before, stays as it is.
+fn halted(handle: &TaskHandle, by: &PersonId, reason: &str, now: Timestamp) -> Transition {
+    let asked = handle.cancel(by, Some(reason), now).unwrap_or_else(|_| Transition::none(handle));
+    then(asked, |next| next.hold(by, now).unwrap_or_else(|_| Transition::none(next)))
+}

@@ -1,0 +1,266 @@
+//! `taskwarden halt` and `taskwarden resume`: stop work in chosen places, see what became of it, and let it begin again in
+//! stages (stop.md §3.2).
+//!
+//! Everything is halted when nothing is chosen. A state of a task is what was observed, never a guess.
+
+use api::calls::Nothing;
+use api::calls::halts::{ResumeHalt, StartHalts};
+use api::dto::halt::{
+    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskDto, HaltedTaskStateDto, RecoveryStageDto, ToolOfServer,
+};
+use api::format::time::count;
+use api::{ApiError, Code};
+use clap::{Args, ValueEnum};
+
+use super::input::prompt;
+use super::output::screen::Screen;
+use super::output::sentences::{one_line, short_id};
+use super::output::table::{self, TableLayout, text};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
+use crate::config::Config;
+
+/// The word that a person types to halt.
+const WORD: &str = "HALT";
+
+#[derive(Debug, Args)]
+pub(crate) struct HaltArgs {
+    /// Halt, for this reason. It is shown to everybody whose work is refused. Without it, shows what is halted.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// What to stop: new calls, running tasks (they are asked to cancel), requests (questions are frozen). Default: all.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "reason")]
+    scope: Vec<HaltScope>,
+    /// Only what runs on this server. Can be repeated.
+    #[arg(long = "server", value_name = "SERVER", requires = "reason")]
+    servers: Vec<String>,
+    /// Only what this agent does. Can be repeated.
+    #[arg(long = "agent", value_name = "AGENT", requires = "reason")]
+    agents: Vec<String>,
+    /// Only calls of this tool. Can be repeated.
+    #[arg(long = "tool", value_name = "SERVER/TOOL", requires = "reason")]
+    tools: Vec<String>,
+    /// Do not ask for confirmation.
+    #[arg(long, short, requires = "reason")]
+    yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum HaltScope {
+    Calls,
+    Running,
+    Requests,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The next stage: each needs the one before.
+    stage: ResumeStage,
+    /// With `acknowledged`: go on although tasks may still run.
+    #[arg(long)]
+    with_open: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ResumeStage {
+    /// You have seen what ended and what did not.
+    Acknowledged,
+    /// Questions are answered again.
+    Requests,
+    /// Calls of tools pass that only read, and that you marked as seen.
+    ReadOnly,
+    /// All calls pass: the halt is over.
+    Calls,
+}
+
+pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let Some(reason) = command.reason else {
+        let shown = CoreClient::attach_or_read(config).await?.request("halts.show", &Nothing {}).await?;
+        return print(&shown, screen);
+    };
+    let tools = command.tools.iter().map(|text| tool(text)).collect::<Result<Vec<_>, _>>()?;
+    let core = CoreClient::attach(config)?;
+    if !command.yes {
+        confirm(screen).await?;
+    }
+    let scope = command.scope.into_iter().map(|scope| match scope {
+        HaltScope::Calls => HaltEffectDto::Calls,
+        HaltScope::Running => HaltEffectDto::Running,
+        HaltScope::Requests => HaltEffectDto::Requests,
+    });
+    let (servers, agents) = (command.servers, command.agents);
+    let input = StartHalts { reason, scope: scope.collect(), servers, agents, tools };
+    print(&core.request("halts.start", &input).await?, screen)
+}
+
+pub(crate) async fn resume(command: ResumeArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let stage = match command.stage {
+        ResumeStage::Acknowledged => RecoveryStageDto::Acknowledged,
+        ResumeStage::Requests => RecoveryStageDto::Requests,
+        ResumeStage::ReadOnly => RecoveryStageDto::ReadOnly,
+        ResumeStage::Calls => RecoveryStageDto::Calls,
+    };
+    let core = CoreClient::attach(config)?;
+    print(&core.request("halts.resume", &ResumeHalt { stage, with_open: command.with_open }).await?, screen)
+}
+
+/// `SERVER/TOOL`. A tool's name may contain a slash, a server's may not.
+fn tool(text: &str) -> Result<ToolOfServer, ApiError> {
+    match text.split_once('/') {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
+            Ok(ToolOfServer { server: server.into(), tool: tool.into() })
+        }
+        Some(_) | None => Err(ApiError::new(
+            Code::Usage,
+            format!("`{}` does not name a tool", one_line(text)),
+            "Write it as `SERVER/TOOL`; `taskwarden servers tools SERVER` lists the tools.",
+        )),
+    }
+}
+
+async fn confirm(screen: &Screen) -> Result<(), ApiError> {
+    let not_done = "nothing was halted";
+    if !screen.can_ask() {
+        let message = format!("{not_done}: nobody confirmed");
+        return Err(ApiError::new(Code::Refused, message, "Run it in a terminal, or pass `--yes`."));
+    }
+    let typed = prompt::line(&format!("Type {WORD} to halt: ")).await?;
+    if typed.is_some_and(|typed| typed.trim() == WORD) {
+        return Ok(());
+    }
+    Err(ApiError::new(Code::Refused, not_done, format!("Type {WORD} in capitals, or pass `--yes`.")))
+}
+
+fn print(shown: &HaltShown, screen: &Screen) -> CommandResult {
+    if screen.is_json() {
+        screen.json(shown)?;
+        return Ok(DONE);
+    }
+    if let Some(why) = &shown.unreadable {
+        screen.line(&format!("Everything is halted, because the halts on record cannot be read: {}.", one_line(why)));
+        screen.line("`taskwarden resume calls` ends that.");
+    }
+    match &shown.halt {
+        Some(halt) => print_halt(halt, screen),
+        None if shown.unreadable.is_none() => screen.line("Nothing is halted."),
+        None => {}
+    }
+    Ok(DONE)
+}
+
+fn print_halt(halt: &HaltDto, screen: &Screen) {
+    for order in &halt.orders {
+        screen.line(&sentence(order));
+    }
+    if let Some(closed) = &halt.closed_at {
+        screen.line(&format!("No call that this covers has left since {closed}."));
+    }
+    let counts = &halt.counts;
+    let states = [
+        (counts.requested, "asked to cancel"),
+        (counts.acknowledged, "acknowledged"),
+        (counts.confirmed, "ended"),
+        (counts.not_confirmed, "not confirmed"),
+        (counts.open, "not asked to cancel"),
+    ];
+    let parts: Vec<String> =
+        states.iter().filter(|(many, _)| *many > 0).map(|(many, state)| format!("{many} {state}")).collect();
+    let all = states.iter().map(|(many, _)| many).sum();
+    if !parts.is_empty() {
+        screen.line(&format!("{}: {}", count(all, "task"), parts.join(", ")));
+        let layout = TableLayout {
+            header: &["ID", "STATE", "SERVER", "TOOL", "AGENT", "EVIDENCE"],
+            cut: &["EVIDENCE"],
+            spare: &[],
+        };
+        table::print(screen, layout, halt.tasks.iter().map(|task| row(task, screen)).collect());
+        let more = all.saturating_sub(u64::try_from(halt.tasks.len()).unwrap_or(u64::MAX));
+        if more > 0 {
+            screen.line(&format!("… and {more} more"));
+        }
+    }
+    for step in &halt.steps {
+        screen.line(&format!("{} by {} at {}", stage_done(step.stage), one_line(&step.by), step.at));
+    }
+    match halt.next_stage {
+        Some(stage) => screen.line(&format!("Next: `taskwarden resume {}`", stage_word(stage))),
+        None => screen.line("The halt is over."),
+    }
+}
+
+/// `Halted by ada at …: everything (calls, running, requests) — wrong month`
+fn sentence(order: &HaltOrderDto) -> String {
+    let by = order.by.as_deref().map_or_else(|| "the file HALT".to_owned(), one_line);
+    let place = match (&order.server, &order.agent, &order.tool) {
+        (Some(server), _, Some(tool)) => format!("the tool {} of {}", one_line(tool), one_line(server)),
+        (Some(server), _, None) => format!("the server {}", one_line(server)),
+        (None, Some(agent), _) => format!("the agent {}", one_line(agent)),
+        (None, None, _) => "everything".to_owned(),
+    };
+    let words = |effects: &[HaltEffectDto]| effects.iter().map(|effect| effect_word(*effect)).collect::<Vec<_>>();
+    let in_force = match words(&order.in_force) {
+        none if none.is_empty() => "all of it goes on again".to_owned(),
+        some => format!("halted: {}", some.join(", ")),
+    };
+    let reason = if order.reason.is_empty() { String::new() } else { format!(": \"{}\"", one_line(&order.reason)) };
+    format!("{by} halted {place} at {}{reason} ({in_force})", order.at)
+}
+
+const fn effect_word(effect: HaltEffectDto) -> &'static str {
+    match effect {
+        HaltEffectDto::Calls => "calls",
+        HaltEffectDto::Running => "running",
+        HaltEffectDto::Requests => "requests",
+    }
+}
+
+const fn stage_word(stage: RecoveryStageDto) -> &'static str {
+    match stage {
+        RecoveryStageDto::Acknowledged => "acknowledged",
+        RecoveryStageDto::Requests => "requests",
+        RecoveryStageDto::ReadOnly => "read-only",
+        RecoveryStageDto::Calls => "calls",
+    }
+}
+
+const fn stage_done(stage: RecoveryStageDto) -> &'static str {
+    match stage {
+        RecoveryStageDto::Acknowledged => "Acknowledged",
+        RecoveryStageDto::Requests => "Questions answered again",
+        RecoveryStageDto::ReadOnly => "Tools that only read called again",
+        RecoveryStageDto::Calls => "All calls made again",
+    }
+}
+
+fn row(task: &HaltedTaskDto, screen: &Screen) -> Vec<table::TableCell> {
+    let state = match task.state {
+        HaltedTaskStateDto::Requested => "asked",
+        HaltedTaskStateDto::Acknowledged => "acknowledged",
+        HaltedTaskStateDto::Confirmed => "ended",
+        HaltedTaskStateDto::NotConfirmed => "not confirmed",
+        HaltedTaskStateDto::Open => "open",
+    };
+    vec![
+        text(short_id(&task.id, !screen.is_terminal())),
+        text(state),
+        text(one_line(&task.server)),
+        text(task.tool.as_deref().map_or_else(|| "-".into(), one_line)),
+        text(task.agent.as_deref().map_or_else(|| "-".into(), one_line)),
+        text(one_line(&task.evidence)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_with_its_server() {
+        let named = |server: &str, tool: &str| Some(ToolOfServer { server: server.into(), tool: tool.into() });
+        assert_eq!(tool("ci/build").ok(), named("ci", "build"));
+        assert_eq!(tool("ci/a/b").ok(), named("ci", "a/b"), "a slash may be part of a tool's name");
+        for wrong in ["build", "/build", "ci/", ""] {
+            assert_eq!(tool(wrong).map_err(|error| error.code), Err(Code::Usage), "{wrong}");
+        }
+    }
+}
