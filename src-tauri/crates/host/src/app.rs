@@ -8,6 +8,7 @@ pub(crate) mod agent_doors;
 pub mod compose;
 pub mod core_client;
 pub(crate) mod environment;
+mod leftover_children;
 pub(crate) mod locked_data_dir;
 pub(crate) mod running_core;
 pub mod shutdown_signals;
