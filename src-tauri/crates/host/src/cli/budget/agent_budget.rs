@@ -114,7 +114,7 @@ fn show_coming(coming: &[PendingResultDto], screen: &Screen) {
         let size = one.tokens.map_or_else(|| "not known".into(), |number| tokens(number, one.exactness));
         let state = match (one.state, one.percent) {
             (PendingStateDto::Held, _) => "held: waits for your decision".into(),
-            (PendingStateDto::Slices, _) => "in slices, as it reads them".into(),
+            (PendingStateDto::Slices, _) => "in parts, as it reads them".into(),
             (PendingStateDto::Working, percent) => {
                 let phase = one.phase.map_or("open", |phase| sentences::phase_label(phase.0));
                 percent.map_or_else(|| phase.to_lowercase(), |percent| format!("{}, {percent} %", phase.to_lowercase()))
@@ -192,7 +192,7 @@ fn program(budget: &BudgetDto) -> Vec<String> {
     if let Some(most) = result_tokens {
         said.push(if budget.program.holds_cut {
             format!(
-                "results above the {} tokens that {label} surely shows its model are held and read in slices",
+                "results above the {} tokens that {label} surely shows its model are held and read in parts",
                 grouped(*most)
             )
         } else {

@@ -80,7 +80,7 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
     let said = verdict.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
     let what = match (verdict.delivered, verdict.form, verdict.trim_tokens) {
         (false, ..) => "withheld".to_owned(),
-        (true, Some(FormDto::Slices), _) => "delivered in slices".into(),
+        (true, Some(FormDto::Slices), _) => "delivered in parts".into(),
         (true, Some(FormDto::Trimmed), Some(most)) => format!("delivered, trimmed to {} tokens", grouped(most)),
         (true, Some(FormDto::Trimmed | FormDto::Whole) | None, _) => "delivered".into(),
     };
