@@ -4,6 +4,7 @@
 //! only their names are. Nothing here connects.
 
 pub mod tool_memory;
+pub mod tool_names;
 
 use std::collections::BTreeMap;
 

@@ -208,7 +208,8 @@ impl Connection {
             }
             (false, _) => Vec::new(),
         };
-        list.by_name.insert(tool.name.clone(), list.tools.len());
+        // Of several tools with one name agents are offered the first.
+        list.by_name.entry(tool.name.clone()).or_insert(list.tools.len());
         list.tools.push(ListedTool { tool, headers });
     }
 }

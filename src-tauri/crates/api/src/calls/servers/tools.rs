@@ -53,10 +53,7 @@ impl Api {
         let live = self.live()?;
         let server = self.find_server(&input.name).await?;
         let (tools, memory) = live.engine.compared_tools(server.id).await?;
-        Ok(ServerTools {
-            tools: tools.into_iter().map(ToolDto::from).collect(),
-            changes: memory.as_ref().map(ToolChangesDto::from),
-        })
+        Ok(ServerTools { tools: ToolDto::list(tools), changes: memory.as_ref().map(ToolChangesDto::from) })
     }
 
     /// What changed in one tool, line by line, as it was last listed.

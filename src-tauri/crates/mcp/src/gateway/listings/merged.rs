@@ -79,7 +79,7 @@ async fn merged(
     let is_last = page.is_last();
     match kind {
         ListKind::Tools => {
-            let own = if is_last { own_listings::definitions(context, |_| false) } else { Vec::new() };
+            let own = if is_last { own_listings::definitions(context) } else { Vec::new() };
             usage.add_tools(&ReportedToolPage { list: &page.list(), own: &own, is_first, is_last });
             own.iter().for_each(|tool| page.push(tool.get()));
         }

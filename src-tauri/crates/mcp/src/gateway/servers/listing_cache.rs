@@ -164,10 +164,14 @@ impl ListingCache {
         let identities = || listing.identities(kind).map(Cow::into_owned).collect();
         match kind {
             ListKind::Tools => {
-                let tools = listing
-                    .entries(kind)
-                    .filter_map(|tool| Some((text_member(tool, "name")?.into_owned(), Arc::from(tool))));
-                self.tools.lock().insert(server, tools.collect());
+                let mut tools: HashMap<String, Arc<str>> = HashMap::new();
+                for tool in listing.entries(kind) {
+                    if let Some(name) = text_member(tool, "name") {
+                        // Of several with one name agents are offered the first.
+                        tools.entry(name.into_owned()).or_insert_with(|| Arc::from(tool));
+                    }
+                }
+                self.tools.lock().insert(server, tools);
                 if listing.pages.iter().any(|page| page.get().contains(ANNOTATION)) {
                     self.has_param_headers.store(true, Ordering::Release);
                 }
@@ -193,7 +197,7 @@ impl ListingCache {
                 self.has_param_headers.store(true, Ordering::Release);
             }
             if let Some(name) = text_member(tool, "name") {
-                known.insert(name.into_owned(), Arc::from(tool));
+                known.entry(name.into_owned()).or_insert_with(|| Arc::from(tool));
             }
         }
     }
