@@ -96,7 +96,8 @@ pub(crate) async fn revoke(command: RevokeArgs, config: &Config, screen: &Screen
 fn revoked_words(agent: Option<&str>) -> String {
     match agent {
         Some(agent) => format!("Revoked the handle from agent `{}`.", one_line(agent)),
-        None => "No agent has this task, so no handle was revoked. Its server is asked to cancel it.".to_owned(),
+        None => "No agent has this task, so no handle was revoked; it is cancelled as by `taskwarden tasks cancel`."
+            .to_owned(),
     }
 }
 
