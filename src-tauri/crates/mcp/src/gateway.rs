@@ -10,6 +10,7 @@ mod conversion;
 mod engine_errors;
 mod listings;
 pub mod model_text;
+mod off_worker;
 mod request_context;
 mod results;
 mod route;

@@ -14,6 +14,7 @@ use crate::gateway::clients::usage::{ReportedToolPage, UsageReport};
 use crate::gateway::conversion::{raw_json, result_uri};
 use crate::gateway::listings::listing_page::ListingPage;
 use crate::gateway::model_text::tool_definitions;
+use crate::gateway::off_worker;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::connect;
@@ -42,14 +43,20 @@ pub(crate) async fn tools(
     let cursor = request.params.text("cursor");
     let is_first = request.params.said("cursor").is_none();
     let page = forward::request(context, request, stream, usage).await?;
-    context.state.listings.remember_tools(server, page.get(), is_first, TOOLS_MAX);
-    let page = offered_tools(context, server, cursor.as_deref(), page);
-    let page = map_tools(with_task_support(context, page), |tool| Some(without_schema(context, tool)));
-    let is_last = is_last(&page);
-    let own = if is_last { definitions(context) } else { Vec::new() };
-    let list = member(page.get(), "tools").unwrap_or("[]");
-    usage.add_tools(&ReportedToolPage { list, own: &own, is_first, is_last });
-    Ok(append(page, ListKind::Tools, &own))
+    let of = context.clone();
+    let answered = off_worker::on_text(page.get().len(), move || {
+        of.state.listings.remember_tools(server, page.get(), is_first, TOOLS_MAX);
+        let page = offered_tools(&of, server, cursor.as_deref(), page);
+        let page = map_tools(with_task_support(&of, page), |tool| Some(without_schema(&of, tool)));
+        let is_last = is_last(&page);
+        let own = if is_last { definitions(&of) } else { Vec::new() };
+        let list = member(page.get(), "tools").unwrap_or("[]");
+        let reported = UsageReport::tool_page(&ReportedToolPage { list, own: &own, is_first, is_last });
+        (append(page, ListKind::Tools, &own), reported)
+    });
+    let (page, reported) = answered.await.ok_or_else(off_worker::failed)?;
+    usage.add(reported);
+    Ok(page)
 }
 
 /// The page with the tools that are offered, under the names that they are offered by.

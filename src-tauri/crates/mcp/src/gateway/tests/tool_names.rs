@@ -1,6 +1,7 @@
 //! Which tools agents are offered by name, and that a call reaches the tool that was listed (decision 0046).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -165,4 +166,35 @@ async fn of_names_that_are_shortened_to_the_same_the_first_is_offered_and_called
     assert_eq!(offered(&agent, json!({})).await, pairs(&[(&short, "0")]), "two names are one here");
     agent.call(&short).await.result();
     assert_eq!(called(&server), [names[0]], "the one that was offered");
+}
+
+/// A clock of processor time.
+fn processor_time(of: rustix::time::ClockId) -> Duration {
+    let now = rustix::time::clock_gettime(of);
+    let part = |number: i64| u64::try_from(number).expect("it is not negative");
+    Duration::from_secs(part(now.tv_sec)) + Duration::from_nanos(part(now.tv_nsec))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_very_long_is_worked_on_beside_the_thread_that_answers_agents() {
+    let names: Vec<String> = (0..2_000).map(|nth| format!("tool_{nth}")).collect();
+    let tool =
+        |name: &String| json!({"name": name, "description": "x".repeat(2_000), "inputSchema": {"type": "object"}});
+    let tools: Vec<Value> = names.iter().chain(&names).map(tool).collect();
+    let long = json!({"resultType": "complete", "tools": tools}).to_string();
+    let server = LinkServer::modern(11, json!({"tools": {}}), move |method, _| match method {
+        "tools/list" => LinkAnswer::Result(long.clone()),
+        _ => LinkAnswer::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
+    });
+    let setup = setup_over(&[server]).await;
+    for agent in [setup.plain(1), setup.plain(1).at_all()] {
+        let clocks = [rustix::time::ClockId::ThreadCPUTime, rustix::time::ClockId::ProcessCPUTime];
+        let before = clocks.map(processor_time);
+        let listed = agent.ask("tools/list", json!({})).await;
+        let [here, everywhere] = clocks.map(processor_time);
+        let (here, everywhere) = (here.saturating_sub(before[0]), everywhere.saturating_sub(before[1]));
+        assert!(here * 2 < everywhere, "{here:?} of {everywhere:?} on this thread");
+        let count = listed.result()["tools"].as_array().map(Vec::len);
+        assert!(count.is_some_and(|count| count >= 1_500), "each name once, up to the end of a page: {count:?}");
+    }
 }
