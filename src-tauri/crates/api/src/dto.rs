@@ -28,7 +28,9 @@ pub use core::{CoreDto, NoticesGo};
 pub use figures::{InboxFigures, TaskFigures, Totals};
 pub use inbox::request::{AnswerDto, InboxDto, InboxQuestion, RequestDto};
 pub use inbox::row::InboxRow;
-pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerDto, ToolDto};
+pub use server::{
+    AddressDto, CancelsDto, HealthDto, NotOfferedDto, NotOfferedToolsDto, RefusedQuestionsDto, ServerDto, ToolDto,
+};
 pub use task::content::{ContentDto, PartDto, PieceDto};
 pub use task::facts::{ContactDto, EndedHow, ErrorDto, IntentDto, ProgressDto, ResultDto, ServerEndedDto, UsualDto};
 pub use task::history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};

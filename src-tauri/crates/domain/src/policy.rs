@@ -21,14 +21,14 @@ mod token_counting;
 use std::time::Duration;
 
 pub use api::ApiPolicy;
-pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT};
+pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use halt::HaltPolicy;
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
 pub use observed_server::{ObservedServerPolicy, ToolMemoryPolicy};
-pub use plain_text::{plain_text, without_terminal_sequences};
+pub use plain_text::{escaped_text, plain_text, without_terminal_sequences};
 pub use retention::RetentionPolicy;
 pub use search::SearchPolicy;
 pub use shares::SharePolicy;

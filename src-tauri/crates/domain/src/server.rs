@@ -5,6 +5,7 @@
 
 pub mod halt;
 pub mod tool_memory;
+pub mod tool_names;
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ pub mod compose;
 pub mod core_client;
 pub(crate) mod environment;
 pub(crate) mod halt_file;
+mod leftover_children;
 pub(crate) mod locked_data_dir;
 pub(crate) mod running_core;
 pub mod shutdown_signals;

@@ -27,11 +27,17 @@ pub(crate) fn secrets(config: &Config) -> Finding {
             Ok(()) if vault.is_keychain() => Finding::fine(area, "secrets and the registry's key are in the keychain"),
             Ok(()) => {
                 let said = domain::ports::Secrets::describe(&vault);
-                let why = match keychain_works(config.policy.hosting.keychain_limit) {
-                    Ok(()) => {
-                        "a keychain is available now, but the choice was made when the data directory was new".into()
+                let why = match config.secrets {
+                    // The keychain is not asked: whether it works changes nothing.
+                    SecretsChoice::File => "as configured".into(),
+                    SecretsChoice::Auto | SecretsChoice::Keychain => {
+                        match keychain_works(config.policy.hosting.keychain_limit) {
+                            Ok(()) => "a keychain is available now, but the choice was made when the data directory \
+                                       was new"
+                                .into(),
+                            Err(why) => why,
+                        }
                     }
-                    Err(why) => why,
                 };
                 Finding::note(
                     area,

@@ -7,6 +7,7 @@
 //! stands in for it.
 
 mod agent_routes;
+mod code_tries;
 pub(crate) mod connection;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
@@ -20,7 +21,9 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use api::format::time::count;
 use api::{Api, ApiError, CALLS, Caller, Code};
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
@@ -44,8 +47,8 @@ use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::request_budget::{Holder, RequestBudget};
 use crate::http::door_threads::DoorThreads;
 use crate::http::session_records::SessionRecords;
-use crate::http::sign_in::{SignIn, SignedIn};
-use crate::json_reply::{json, refused};
+use crate::http::sign_in::{CodeRefusal, SignIn, SignedIn};
+use crate::json_reply::{json, refused, say_body_limit};
 use crate::os::open_files;
 use crate::os::user;
 
@@ -170,11 +173,13 @@ fn router(state: Arc<PageState>, requests: RequestBudget) -> Router {
         .route("/ui/call/{name}", post(call))
         .route("/ui/feed", post(feed))
         .route_layer(middleware::from_fn_with_state(state.clone(), only_signed_in));
+    let body_bytes = state.hosting.call_body_bytes;
     Router::new()
         .merge(signed_in)
         .route("/ui/sign-in", post(sign_in))
         .fallback(get(page_files::file))
-        .layer(DefaultBodyLimit::max(state.hosting.call_body_bytes))
+        .layer(DefaultBodyLimit::max(body_bytes))
+        .layer(middleware::from_fn(move |request, next| say_body_limit(body_bytes, request, next)))
         .layer(middleware::from_fn_with_state(requests, count_for_person))
         .layer(middleware::from_fn_with_state(state.clone(), only_own_page))
         .with_state(state)
@@ -239,13 +244,17 @@ async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: 
     };
     let browser =
         headers.get(header::USER_AGENT).map_or("unnamed".into(), |name| String::from_utf8_lossy(name.as_bytes()));
-    let Some(proof) = state.sign_in.redeem(&typed.code, &browser) else {
-        tracing::info!("refused a sign-in code");
-        return unauthorized(&ApiError::new(
-            Code::Refused,
-            "that code is wrong or has expired",
-            "Run `taskwarden ui` for a new one.",
-        ));
+    let proof = match state.sign_in.redeem(&typed.code, &browser) {
+        Ok(proof) => proof,
+        Err(CodeRefusal::Invalid) => {
+            tracing::info!("refused a sign-in code");
+            return unauthorized(&ApiError::new(
+                Code::Refused,
+                "that code is wrong or has expired",
+                "Run `taskwarden ui` for a new one.",
+            ));
+        }
+        Err(CodeRefusal::TooManyTries { again_in }) => return too_many_codes(again_in),
     };
     state.records.note(&proof.id).await;
     tracing::info!("a browser signed in");
@@ -258,6 +267,19 @@ async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: 
             response.headers_mut().insert(header::HeaderName::from_static(name), value);
         }
     }
+    response
+}
+
+/// 429 with the whole seconds after which a code is compared again.
+fn too_many_codes(again_in: Duration) -> Response {
+    let seconds = again_in.as_secs().saturating_add(u64::from(again_in.subsec_nanos() > 0)).max(1);
+    let mut response = refused(&ApiError::new(
+        Code::Refused,
+        format!("too many wrong codes were tried; no code is accepted for {}", count(seconds, "second")),
+        "Wait, then type the code again; it was not used up. Another program on this machine may be guessing codes.",
+    ));
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 

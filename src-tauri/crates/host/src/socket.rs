@@ -37,7 +37,7 @@ use crate::http::connection::ConnectionLimits;
 use crate::http::feed_lines;
 use crate::http::listener::{self, ConnectionSource};
 use crate::http::sign_in::SignIn;
-use crate::json_reply::{json, refused};
+use crate::json_reply::{json, refused, say_body_limit};
 use crate::os::open_files;
 use crate::os::process_table::ProcessTable;
 use peer::Peer;
@@ -118,12 +118,14 @@ pub(crate) fn serve(
         supervisor: supervisor.clone(),
         stop: stop.clone(),
     };
+    let body_bytes = hosting.call_body_bytes;
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/feed", post(feed))
         .route("/frames", post(frames_for_window))
         .route("/code", post(code))
-        .layer(DefaultBodyLimit::max(hosting.call_body_bytes))
+        .layer(DefaultBodyLimit::max(body_bytes))
+        .layer(middleware::from_fn(move |request, next| say_body_limit(body_bytes, request, next)))
         .route("/agent", post(agent))
         .layer(middleware::from_fn_with_state(requests, count_for_person))
         .with_state(state);

@@ -24,5 +24,7 @@ pub use protocol::frame::{FrameKind, FrameReader, KeeperFrame, put_frame_head};
 pub use protocol::key::KeeperKey;
 pub use protocol::start_order::KeeperHello;
 pub use read_buffer::line_end;
-pub use runtime_dir::{HeldChild, RuntimeDir, end_abandoned_children, kept_children, running_keepers};
+pub use runtime_dir::{
+    HeldChild, RuntimeDir, end_abandoned_children, kept_children, running_keepers, unclaimed_children,
+};
 pub use server::{KeeperError, serve};

@@ -4,6 +4,7 @@
 //! ending and a starting keeper never share a folder. The record holds pids with start time and boot id, and the
 //! command; never arguments or values.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -179,6 +180,32 @@ impl RuntimeDir {
         self.clear();
         Some(ended)
     }
+
+    /// Ends a child that nobody wants any more, by its keeper where one runs, and removes the folder. `None` where nothing
+    /// ran, or the keeper did not end in time; it ends the child all the same when no core comes.
+    pub async fn end_unclaimed(&self, policy: &Policy) -> Option<EndedChild> {
+        let running = self.read().filter(RuntimeRecord::keeper_lives);
+        let Some(RuntimeRecord { keeper, child, command, .. }) = running else {
+            return self.clear_after(policy).await.flatten();
+        };
+        if !keeper.ended(policy).await {
+            tracing::warn!(process = keeper.pid, "the keeper of a server that was removed does not end");
+            return None;
+        }
+        self.clear();
+        Some(EndedChild { pid: child.pid, command })
+    }
+}
+
+/// The folders of children that belong to none of these names: no core asks for such a child again.
+#[must_use]
+pub fn unclaimed_children<'n>(dir: &Path, names: impl IntoIterator<Item = &'n str>) -> Vec<RuntimeDir> {
+    let claimed: BTreeSet<String> = names.into_iter().map(prefix).collect();
+    let is_claimed = |place: &RuntimeDir| {
+        let own = place.0.file_name().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
+        own.get(..NAME_BYTES * 2).is_some_and(|prefix| claimed.contains(prefix))
+    };
+    all(dir).filter(|place| !is_claimed(place)).collect()
 }
 
 fn prefix(name: &str) -> String {

@@ -10,6 +10,7 @@ mod conversion;
 mod engine_errors;
 mod listings;
 pub mod model_text;
+mod off_worker;
 mod request_context;
 mod results;
 mod route;
@@ -32,6 +33,7 @@ use tokio::sync::Semaphore;
 use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::RequestLimits;
 use crate::gateway::clients::reminders::{self, Reminders};
+use crate::gateway::listings::offered_pages::OfferedPages;
 use crate::gateway::results::cutting;
 use crate::gateway::servers::listing_cache::ListingCache;
 use crate::gateway::servers::names::ServerNames;
@@ -90,6 +92,7 @@ impl Gateway {
             draw,
             scope: supervisor.scope(),
             listings: ListingCache::default(),
+            offered_pages: OfferedPages::default(),
             server_names: ServerNames::default(),
             sessions: SessionStates::default(),
             elicitations: ElicitationClaims::default(),

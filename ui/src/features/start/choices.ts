@@ -21,6 +21,8 @@ export function serversFor(servers: Iterable<ServerDto>, typed: string): readonl
 export function toolsFor(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
   const matches = textMatcher(typed);
   const isNamed = (tool: ToolDto) => matches(`${tool.name} ${tool.title ?? ""}`);
-  const found = tools.filter((tool) => matches(`${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`));
+  // Of several tools with one name a call reaches the first.
+  const callable = tools.filter((tool) => tool.notOffered?.why !== "duplicate");
+  const found = callable.filter((tool) => matches(`${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`));
   return typed.trim() === "" ? found : [...found.filter(isNamed), ...found.filter((tool) => !isNamed(tool))];
 }

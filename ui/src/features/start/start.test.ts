@@ -76,4 +76,11 @@ describe("what can be chosen", () => {
     expect(toolsFor(tools, "folder").map((one) => one.name)).toEqual(["index_folder", "hash"]);
     expect(toolsFor(tools, "nothing")).toEqual([]);
   });
+
+  it("has of several tools with one name the one that a call reaches", () => {
+    const second = { ...tool("hash", "another"), notOffered: { why: "duplicate" as const, escapedName: "hash" } };
+    expect(toolsFor([tool("hash", "reads a folder"), second], "").map((one) => one.description)).toEqual([
+      "reads a folder",
+    ]);
+  });
 });

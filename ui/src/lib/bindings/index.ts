@@ -1129,6 +1129,18 @@ endedSessions: number, };
 /** A question for which it was not recorded. */
 export type NotAnswered = { id: string, key: string, why: string, };
 
+/** A tool that agents are not offered. */
+export type NotOfferedDto = { why: "invalidName" | "duplicate",
+/** Its name with hidden characters spelled out, such as `a\u{202e}b`, and cut. */
+escapedName: string, };
+
+/** How many tools of a server are not offered to agents, and why. */
+export type NotOfferedToolsDto = {
+/** MCP does not allow their names. */
+invalidNames: number,
+/** An earlier tool has the same name. */
+duplicates: number, };
+
 /** A task that could not be marked as resolved. */
 export type NotResolved = { id: string, why: string, };
 
@@ -1597,8 +1609,10 @@ openTasks: number, };
 export type ServerAdded = {
 /** The server, as it is after the first attempt to connect. */
 server: ServerDto,
-/** Its tools; null when it could not be reached. */
-tools: Array<ToolDto> | null, };
+/** Its tools; null when it could not be reached, or its tools not be listed. */
+tools: Array<ToolDto> | null,
+/** Why its tools could not be listed, although it is connected; left out otherwise. */
+toolsFailed?: string, };
 
 /** A server that cannot be called now. */
 export type ServerDownDto = { name: string, why: string | null, };
@@ -1643,6 +1657,8 @@ pushes: boolean,
 toolCount: number | null,
 /** Tools that differ from what a person last saw, as compared last in this run of the core. */
 changedTools?: number,
+/** Tools that agents are not offered, as listed last; left out where there are none. */
+notOffered?: NotOfferedToolsDto,
 /** How its cancels ended. */
 cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
@@ -2396,6 +2412,8 @@ destructive: boolean | null,
 readOnly: boolean | null,
 /** The schema of its arguments. */
 inputSchema: unknown,
+/** Why agents are not offered it; left out where they are. */
+notOffered?: NotOfferedDto,
 /** How large its results usually are; left out while too few were counted in this run. */
 usualResult?: UsualResult, };
 

@@ -110,6 +110,12 @@ export const serversText = {
     noTool: (text: string) => `No tool matches “${text}”.`,
     noTools: "This server lists no tools.",
     toolsFailed: "The tools could not be loaded",
+    notOffered: (n: number) => `${plural(n, "tool")} not offered to agents; each says why.`,
+    notOfferedTag: "not offered",
+    notOfferedWhy: {
+      invalidName: "Agents are not offered it: its name is not 1 to 128 of the characters A-Z a-z 0-9 _ - .",
+      duplicate: "Agents are not offered it: an earlier tool has the same name.",
+    },
     tryAgain: "Try again",
     schema: "Arguments",
     noSchema: "This tool takes no arguments.",
@@ -427,6 +433,7 @@ export const serversText = {
   outcome: {
     added: (name: string) => `${name} is connected`,
     addedTools: (n: number) => (n === 0 ? "It lists no tools." : `It has ${plural(n, "tool")}.`),
+    toolsFailed: (why: string) => `Its tools could not be listed: ${why}`,
     failed: (name: string) => `${name} was added, but cannot be reached`,
     tried: "Taskwarden keeps trying. What you typed is still here.",
     refused: "Nothing was added",

@@ -48,18 +48,22 @@ impl Api {
         let agent = self.find_agent(&input.agent).await?;
         self.flush_budget().await;
         let budget = self.budget_of(&agent).await?;
-        let mut tools: BTreeMap<Arc<str>, Count> = BTreeMap::new();
-        for (tool, count) in budget.now.iter().flat_map(|window| window.shelves.values()).flat_map(|shelf| &shelf.tools)
-        {
-            // Behind several doors, a tool of one name stands in the window several times.
-            let sum = tools.entry(Arc::clone(tool)).or_default();
-            *sum = *sum + *count;
+        // What stands in the window, and what of that was passed since it began.
+        let mut tools: BTreeMap<Arc<str>, (Count, Count)> = BTreeMap::new();
+        for shelf in budget.now.iter().flat_map(|window| window.shelves.values()) {
+            let carried = shelf.carried.tools.iter().map(|(tool, count)| (tool, *count, Count::ZERO));
+            for (tool, stated, passed) in shelf.tools.iter().map(|(tool, count)| (tool, *count, *count)).chain(carried)
+            {
+                // Behind several doors, a tool of one name stands in the window several times.
+                let sums = tools.entry(Arc::clone(tool)).or_default();
+                *sums = (sums.0 + stated, sums.1 + passed);
+            }
         }
         let (tool_list, size) = (budget.measure.profile.tool_list, budget.measure.window.map(|(size, _)| size));
         let mut tools: Vec<ToolCost> = tools
             .into_iter()
-            .map(|(tool, passed)| {
-                let Count { tokens, exactness } = tool_list.of(passed);
+            .map(|(tool, (stated, passed))| {
+                let Count { tokens, exactness } = tool_list.of(stated);
                 let tool = tool.to_string();
                 ToolCost { tool, tokens, exactness: exactness.into(), passed: passed.tokens }
             })

@@ -68,8 +68,12 @@ pub struct ProgramLocated {
 pub struct ServerAdded {
     /// The server, as it is after the first attempt to connect.
     pub server: ServerDto,
-    /// Its tools; null when it could not be reached.
+    /// Its tools; null when it could not be reached, or its tools not be listed.
     pub tools: Option<Vec<ToolDto>>,
+    /// Why its tools could not be listed, although it is connected; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub tools_failed: Option<String>,
 }
 
 /// All servers by name.
@@ -137,16 +141,22 @@ impl Api {
         let limit = self.policy.probe_first_output.saturating_add(self.policy.initialize_limit);
         let health = live.engine.settled(id, limit).await;
         let tools = match health {
-            ServerHealth::Up { .. } => live.engine.tools(id).await.ok(),
+            ServerHealth::Up { .. } => Some(live.engine.tools(id).await),
             ServerHealth::Unknown
             | ServerHealth::Connecting
             | ServerHealth::Down { .. }
             | ServerHealth::Blocked { .. } => None,
         };
+        let (tools, tools_failed) = match tools {
+            Some(Ok(tools)) => (Some(ToolDto::list(tools)), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+            None => (None, None),
+        };
         let server = self.registry.server(id).await?.ok_or(engine::EngineError::UnknownServer)?;
         Ok(ServerAdded {
             server: self.server_dto(&server, &self.registry.tallies().await?).await?,
-            tools: tools.map(|tools| tools.into_iter().map(ToolDto::from).collect()),
+            tools,
+            tools_failed,
         })
     }
 
@@ -249,6 +259,7 @@ impl Api {
                 pushes: engine.is_some_and(|engine| engine.pushes(server.id)),
                 tools: engine.and_then(|engine| engine.known_tools(server.id)),
                 changed_tools: engine.map(|engine| engine.changed_tools(server.id)).unwrap_or_default(),
+                not_offered: engine.map(|engine| engine.tools_not_offered(server.id)).unwrap_or_default(),
                 cancels: self.registry.cancels(server.id).await?,
                 refused_questions: engine.and_then(|engine| engine.refused_questions(server.id)),
             },

@@ -8,7 +8,9 @@ pub mod tools;
 
 use std::collections::BTreeMap;
 
+use domain::policy::{TOOL_NAME_CHARS, escaped_text};
 use domain::ports::{CancelFacts, ToolFacts};
+use domain::server::tool_names::{NotOffered, NotOfferedCounts, not_offered};
 use domain::server::{Dialect, Era, Server, ServerAddress, ServerHealth};
 use engine::{RefusedQuestions, UsualResult};
 use serde::{Deserialize, Serialize};
@@ -36,6 +38,13 @@ words! {
         Experimental2025 = "2025-11-25",
         /// No tasks: every call is a plain call.
         NoTasks = "none",
+    }
+    /// Why agents are not offered a tool.
+    NotOfferedWhy {
+        /// MCP does not allow its name.
+        InvalidName = "invalidName",
+        /// An earlier tool of the server has the same name.
+        Duplicate = "duplicate",
     }
     /// Whether a server can be reached.
     HealthKind {
@@ -103,12 +112,26 @@ pub struct ServerDto {
     #[serde(skip_serializing_if = "crate::dto::server::is_none", default)]
     #[ts(optional, as = "Option<u64>")]
     pub changed_tools: u64,
+    /// Tools that agents are not offered, as listed last; left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub not_offered: Option<NotOfferedToolsDto>,
     /// How its cancels ended.
     #[serde(default)]
     pub cancels: CancelsDto,
     /// Questions of it that nobody saw, because too many were open; null when there were none in this run of the core.
     #[serde(default)]
     pub refused_questions: Option<RefusedQuestionsDto>,
+}
+
+/// How many tools of a server are not offered to agents, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct NotOfferedToolsDto {
+    /// MCP does not allow their names.
+    pub invalid_names: u64,
+    /// An earlier tool has the same name.
+    pub duplicates: u64,
 }
 
 /// Questions that were refused, because too many of the server's questions are open.
@@ -194,10 +217,24 @@ pub struct ToolDto {
     /// The schema of its arguments.
     #[ts(type = "unknown")]
     pub input_schema: Value,
+    /// Why agents are not offered it; left out where they are.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub not_offered: Option<NotOfferedDto>,
     /// How large its results usually are; left out while too few were counted in this run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub usual_result: Option<UsualResultDto>,
+}
+
+/// A tool that agents are not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct NotOfferedDto {
+    #[ts(inline)]
+    pub why: NotOfferedWhy,
+    /// Its name with hidden characters spelled out, such as `a\u{202e}b`, and cut.
+    pub escaped_name: String,
 }
 
 /// How large the results of a tool usually are, in tokens of an agent's window.
@@ -227,6 +264,7 @@ pub(crate) struct ServerContext {
     pub(crate) pushes: bool,
     pub(crate) tools: Option<usize>,
     pub(crate) changed_tools: u64,
+    pub(crate) not_offered: NotOfferedCounts,
     pub(crate) cancels: CancelFacts,
     pub(crate) refused_questions: Option<RefusedQuestions>,
 }
@@ -235,9 +273,31 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<ToolFacts> for ToolDto {
-    fn from(tool: ToolFacts) -> Self {
+impl NotOfferedToolsDto {
+    /// `None` where all are offered.
+    fn of(counts: NotOfferedCounts) -> Option<Self> {
+        let NotOfferedCounts { invalid_names, duplicates } = counts;
+        (counts.total() > 0).then_some(Self { invalid_names, duplicates })
+    }
+}
+
+impl ToolDto {
+    /// The tools of a server in its order.
+    pub(crate) fn list(tools: Vec<ToolFacts>) -> Vec<Self> {
+        let why: Vec<Option<NotOffered>> = not_offered(tools.iter().map(|tool| tool.name.as_str())).collect();
+        tools.into_iter().zip(why).map(|(tool, why)| Self::of(tool, why)).collect()
+    }
+
+    fn of(tool: ToolFacts, why: Option<NotOffered>) -> Self {
+        let not_offered = why.map(|why| NotOfferedDto {
+            why: match why {
+                NotOffered::InvalidName => NotOfferedWhy::InvalidName,
+                NotOffered::Duplicate => NotOfferedWhy::Duplicate,
+            },
+            escaped_name: escaped_text(&tool.name, TOOL_NAME_CHARS),
+        });
         Self {
+            not_offered,
             name: tool.name,
             title: tool.title,
             description: tool.description,
@@ -333,8 +393,17 @@ impl From<&ServerHealth> for HealthDto {
 
 impl ServerDto {
     pub(crate) fn of(server: &Server, moment: ServerContext) -> Self {
-        let ServerContext { health, figures, stderr_tail, pushes, tools, changed_tools, cancels, refused_questions } =
-            moment;
+        let ServerContext {
+            health,
+            figures,
+            stderr_tail,
+            pushes,
+            tools,
+            changed_tools,
+            not_offered,
+            cancels,
+            refused_questions,
+        } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
@@ -359,6 +428,7 @@ impl ServerDto {
             pushes,
             tool_count: tools.map(|many| u64::try_from(many).unwrap_or(u64::MAX)),
             changed_tools,
+            not_offered: NotOfferedToolsDto::of(not_offered),
             cancels: CancelsDto {
                 asked: cancels.asked,
                 stopped: cancels.stopped,

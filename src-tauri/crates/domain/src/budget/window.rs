@@ -94,6 +94,31 @@ pub struct ListedTools {
     pub tools: BTreeMap<Arc<str>, Count>,
     /// Definitions of ours.
     pub own: Count,
+    /// What stands in the window since the one before it was emptied, and was not passed again.
+    pub carried: CarriedTools,
+}
+
+/// Tool definitions that stand in a window and were passed in an earlier one: emptying a window takes the conversation
+/// out of it, and its program goes on sending the definitions that it has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CarriedTools {
+    /// Definitions of servers' tools, by tool.
+    pub tools: BTreeMap<Arc<str>, Count>,
+    /// Definitions of ours.
+    pub own: Count,
+}
+
+impl ListedTools {
+    /// The same list in the window that follows: all of it stands there, and nothing of it was passed.
+    #[must_use]
+    pub fn carried_over(&self) -> Self {
+        let Self { session, tools, own, carried } = self;
+        let mut all = carried.tools.clone();
+        all.extend(tools.iter().map(|(name, count)| (Arc::clone(name), *count)));
+        let own = if own.tokens > 0 { *own } else { carried.own };
+        let carried = CarriedTools { tools: all, own };
+        Self { session: session.clone(), tools: BTreeMap::new(), own: Count::ZERO, carried }
+    }
 }
 
 /// One window: from when it was empty to when it was emptied.
@@ -190,19 +215,44 @@ impl Window {
         self.burns(intake.window.tokens, now, span);
     }
 
-    /// The tools behind a door are these now. Their list is in the window once, however often it is read.
+    /// The tools behind a door are these now, as far as they were passed in this window. Their list is in the window once,
+    /// however often it is read.
     pub fn put_tools(&mut self, door: ToolListScope, tools: BTreeMap<Arc<str>, Count>, own: Count, now: Timestamp) {
         let shelf = self.shelves.entry(door).or_default();
+        shelf.carried.tools.retain(|name, _| !tools.contains_key(name));
+        if own.tokens > 0 {
+            shelf.carried.own = Count::ZERO;
+        }
         shelf.tools = tools;
         shelf.own = own;
         self.last = self.last.max(now);
+    }
+
+    /// The whole list behind a door was passed in this window: nothing of an earlier one stands beside it.
+    pub fn drop_carried_tools(&mut self, door: ToolListScope) {
+        if let Some(shelf) = self.shelves.get_mut(&door) {
+            shelf.carried = CarriedTools::default();
+        }
+    }
+
+    /// What stands in the window from this source since the one before it was emptied, as it was passed then.
+    #[must_use]
+    pub fn carried_of(&self, source: TokenSource) -> Count {
+        let carried = self.shelves.values().map(|shelf| &shelf.carried);
+        match source {
+            TokenSource::Tools => carried.flat_map(|carried| carried.tools.values().copied()).sum(),
+            TokenSource::OwnTools => carried.map(|carried| carried.own).sum(),
+            TokenSource::Arguments | TokenSource::Results | TokenSource::Handles | TokenSource::Prompts => Count::ZERO,
+        }
     }
 
     /// What is in the window from this source.
     #[must_use]
     pub fn of(&self, source: TokenSource) -> Count {
         match source {
-            TokenSource::Tools | TokenSource::OwnTools => self.tool_list.of(self.passed_of(source)),
+            TokenSource::Tools | TokenSource::OwnTools => {
+                self.tool_list.of(self.passed_of(source) + self.carried_of(source))
+            }
             TokenSource::Arguments | TokenSource::Results | TokenSource::Handles | TokenSource::Prompts => {
                 self.sums.get(&source).copied().unwrap_or_default()
             }
@@ -237,7 +287,10 @@ impl Window {
     pub fn limited(&self, is_confirmed: bool) -> u64 {
         let uncut = |source| match is_confirmed {
             true => 0,
-            false => self.passed_of(source).tokens.saturating_sub(self.of(source).tokens),
+            false => {
+                let stated = self.passed_of(source) + self.carried_of(source);
+                stated.tokens.saturating_sub(self.of(source).tokens)
+            }
         };
         let more =
             [TokenSource::Tools, TokenSource::OwnTools].into_iter().map(uncut).fold(self.unsaid, u64::saturating_add);

@@ -12,6 +12,10 @@ use super::{BadPolicy, DAY, HOUR, KIB, MIB, MINUTE, SECOND};
 /// second, and a reply that was buffered is there at once.
 pub const LATE_REPLY_WAIT: Duration = Duration::from_secs(10);
 
+/// The longest name of a tool that is offered to agents. Source: MCP 2025-11-25, server/tools, "Tool Names": 1 to 128
+/// characters of `A-Z a-z 0-9 _ - .`.
+pub const TOOL_NAME_CHARS: usize = 128;
+
 /// Limits and times of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewayPolicy {

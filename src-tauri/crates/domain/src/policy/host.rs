@@ -53,6 +53,11 @@ pub struct HostPolicy {
     pub made_after: Timestamp,
     /// How long a one-time code of the browser's door counts. Judgement: time to type twelve letters, twice.
     pub code_span: Duration,
+    /// Wrong codes that are compared in `code_tries_span`; after them none is, for its rest. Judgement: far more than a
+    /// person mistypes, so that a program that tries now and then keeps nobody out, and far too few to find one of 2^60.
+    pub code_tries_max: usize,
+    /// In which the wrong codes are counted. Judgement: the wait of a person who mistyped too often.
+    pub code_tries_span: Duration,
     /// How long a browser stays signed in, suspend included. Judgement: a working day.
     pub browser_session_span: Duration,
     /// An open feed checks this often whether its session still counts, because timers stand still during suspend.
@@ -129,6 +134,8 @@ impl Default for HostPolicy {
             clock_ahead: DAY,
             made_after: Timestamp::from_millis(1_767_225_600_000),
             code_span: 5 * MINUTE,
+            code_tries_max: 100,
+            code_tries_span: MINUTE,
             browser_session_span: 12 * HOUR,
             browser_session_check: 30 * SECOND,
             browser_name_chars: 160,

@@ -32,6 +32,30 @@ pub fn plain_text(text: &str, cap: usize) -> String {
     kept
 }
 
+/// The text in one line, with everything that [`plain_text`] would remove or that breaks a line spelled out, such as
+/// `a\u{202e}b`: a person sees what is wrong with a name. Cut to `cap` characters.
+#[must_use]
+pub fn escaped_text(text: &str, cap: usize) -> String {
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == cap {
+            shown.push('…');
+            break;
+        }
+        let is_hidden = character.is_control() || is_invisible(character) || is_line_break(character);
+        if is_hidden || character == '\\' {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+const fn is_line_break(character: char) -> bool {
+    matches!(character, '\u{2028}' | '\u{2029}')
+}
+
 /// The text without the control sequences of terminals, each removed whole: `\x1b[31m` leaves nothing, where
 /// [`plain_text`] alone would leave `[31m`. A sequence that is not finished ends at the end of its line.
 #[must_use]
@@ -137,6 +161,13 @@ mod tests {
         assert_eq!(plain_text("abc", 3), "abc");
         assert_eq!(plain_text("abc\u{200b}", 3), "abc", "what is not shown does not count");
         assert_eq!(plain_text("a\u{2028}b\u{2029}c", 9), "a\nb\nc", "separators end a line");
+    }
+
+    #[test]
+    fn what_is_hidden_in_a_name_is_spelled_out() {
+        assert_eq!(escaped_text("a\nb\u{202e}c\u{200b}\\d\u{2028}é", 100), r"a\nb\u{202e}c\u{200b}\\d\u{2028}é");
+        assert_eq!(escaped_text("abcdef", 3), "abc…");
+        assert_eq!(escaped_text("abc", 3), "abc");
     }
 
     #[test]

@@ -103,8 +103,13 @@ impl ToolMemory {
                 earlier.insert(Arc::clone(&tool.name), listed);
             }
         }
-        // By name, so that a server that shuffles its list does not change what is compared.
-        let tools: BTreeMap<&str, &str> = tools.into_iter().collect();
+        // By name, so that a server that shuffles its list does not change what is compared. Of several tools with one
+        // name the first counts, which is the one that agents are offered.
+        let mut by_name: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, text) in tools {
+            by_name.entry(name).or_insert(text);
+        }
+        let tools = by_name;
         let mut room = limits.bytes_per_server;
         for (place, (name, text)) in tools.into_iter().enumerate() {
             if place >= limits.tools_per_server {
@@ -239,6 +244,16 @@ mod tests {
         assert_eq!(memory.left_out, 17);
         let kept = memory.tools.values().filter_map(|tool| tool.listed.as_ref()?.text.as_ref()).map(|text| text.len());
         assert_eq!(kept.sum::<usize>(), 10, "a second definition has no room");
+    }
+
+    #[test]
+    fn of_tools_with_one_name_the_first_is_compared() {
+        let limits = limits();
+        let first = ToolMemory::listed(None, [("a", "1"), ("a", "2")], NOW, &limits);
+        let same = ToolMemory::listed(Some(&first), [("a", "1")], NOW, &limits);
+        assert_eq!(changes(&same), [], "agents were offered this one all the time");
+        let swapped = ToolMemory::listed(Some(&first), [("a", "2"), ("a", "1")], NOW, &limits);
+        assert_eq!(changes(&swapped), [("a", ToolChange::Changed)], "now they are offered the other one");
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Engine {
         flush::flush_all(&self.core).await;
     }
 
-    /// A person declares an agent's window empty. The tools behind its doors are in the next one again.
+    /// A person declares an agent's window empty. The tools behind its doors stand in the next one, too.
     ///
     /// # Errors
     /// When the agent has no access, or the registry cannot record it.

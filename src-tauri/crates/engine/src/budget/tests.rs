@@ -107,8 +107,9 @@ impl Stored {
         }
     }
 
+    /// What stands in the windows from this source, but for what stood in the one before as well.
     fn of(&self, source: TokenSource) -> u64 {
-        self.windows.values().map(|window| window.of(source).tokens).sum()
+        self.windows.values().map(|window| window.of(source).tokens - window.carried_of(source).tokens).sum()
     }
 
     fn passed_of(&self, source: TokenSource) -> u64 {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use domain::ids::{AgentId, ConnectionId, HandleId, PersonId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, UpstreamError};
+use domain::server::tool_names::NotOfferedCounts;
 use domain::server::{Era, Server, ServerAct, ServerHealth};
 use domain::task::observation::Progress;
 use domain::time::Timestamp;
@@ -63,8 +64,18 @@ struct CallTable {
 struct ServerFacts {
     /// It pushes changes on this connection, or agreed to.
     pushes: bool,
-    /// Tools, as listed last: how many, and those it says destroy something.
-    tools: Option<(usize, HashSet<String>)>,
+    /// Its tools, as listed last.
+    tools: Option<ListedToolFacts>,
+}
+
+/// What is known of a server's tools between two listings.
+#[derive(Debug, PartialEq, Eq)]
+struct ListedToolFacts {
+    count: usize,
+    /// Those that the server says destroy something.
+    destructive: HashSet<String>,
+    /// Those that agents are not offered.
+    not_offered: NotOfferedCounts,
 }
 
 /// Questions of a server that were refused, because too many of its questions are open.
@@ -217,18 +228,27 @@ impl ServerConnection {
 
     /// How many tools it had when they were listed last.
     pub(crate) fn known_tools(&self) -> Option<usize> {
-        self.facts.read().tools.as_ref().map(|(count, _)| *count)
+        self.facts.read().tools.as_ref().map(|tools| tools.count)
+    }
+
+    /// How many of its tools agents are not offered, as listed last.
+    pub(crate) fn tools_not_offered(&self) -> NotOfferedCounts {
+        self.facts.read().tools.as_ref().map(|tools| tools.not_offered).unwrap_or_default()
     }
 
     /// Whether it says that this tool destroys something, as listed last.
     pub(crate) fn says_destructive(&self, tool: &str) -> bool {
-        self.facts.read().tools.as_ref().is_some_and(|(_, destructive)| destructive.contains(tool))
+        self.facts.read().tools.as_ref().is_some_and(|tools| tools.destructive.contains(tool))
     }
 
     /// Its tools were listed.
     pub(crate) fn tools_listed(&self, tools: &[ToolFacts]) {
         let destructive = tools.iter().filter(|tool| tool.destructive_hint == Some(true));
-        let listed = (tools.len(), destructive.map(|tool| tool.name.clone()).collect());
+        let listed = ListedToolFacts {
+            count: tools.len(),
+            destructive: destructive.map(|tool| tool.name.clone()).collect(),
+            not_offered: NotOfferedCounts::of(tools.iter().map(|tool| tool.name.as_str())),
+        };
         let is_news = self.facts.read().tools.as_ref() != Some(&listed);
         if is_news {
             self.facts.write().tools = Some(listed);

@@ -9,6 +9,7 @@ use domain::ids::ServerId;
 use domain::ports::ToolFacts;
 use domain::server::ServerHealth;
 use domain::server::tool_memory::ToolMemory;
+use domain::server::tool_names::NotOfferedCounts;
 use tokio::sync::watch;
 
 use crate::connections::connection::RefusedQuestions;
@@ -63,6 +64,12 @@ impl Engine {
     #[must_use]
     pub fn known_tools(&self, id: ServerId) -> Option<usize> {
         self.core.connections.shared(id).and_then(|connection| connection.known_tools())
+    }
+
+    /// How many of the server's tools agents were not offered when its tools were listed last in this run of the core.
+    #[must_use]
+    pub fn tools_not_offered(&self, id: ServerId) -> NotOfferedCounts {
+        self.core.connections.shared(id).map(|connection| connection.tools_not_offered()).unwrap_or_default()
     }
 
     /// Whether the server said that this tool destroys something, when its tools were listed last in this run.

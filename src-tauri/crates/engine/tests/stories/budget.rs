@@ -249,14 +249,44 @@ async fn a_window_that_is_emptied_by_hand_keeps_the_tools_behind_its_doors() {
     world.engine.session_began(agent, Some(id), Some("s1".into()), None);
     world.engine.saw(seen(agent, (Some(id), Some("s1")), tools(&list, &own)));
     world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    let spent: u64 = world.spent(agent).await.values().sum();
+    assert_eq!(spent, 131, "all of it came in once");
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.occupancy(agent).await.tokens, 31, "their definitions stand in every window");
+    let window = world.budget(agent).await.now.expect("there is a window");
+    assert_eq!(window.passed_in_all(), Count::ZERO, "nothing was passed to the program since it is empty");
+    assert_eq!(world.spent(agent).await.values().sum::<u64>(), 131, "and nothing came in");
     world.engine.saw(seen(agent, (Some(id), Some("s1")), result(5)));
     assert_eq!(world.occupancy(agent).await.tokens, 36, "its session goes on in the new one");
     let windows = world.windows(agent).await;
-    let sum: u64 = windows.iter().map(|window| window.occupancy().tokens).sum();
+    let sum: u64 = windows.iter().map(|window| window.passed_in_all().tokens).sum();
     let spent: u64 = world.spent(agent).await.values().sum();
-    assert_eq!((windows.len(), sum), (2, spent), "both windows together are what was spent");
+    assert_eq!((windows.len(), sum), (2, spent), "what was passed in both windows together is what was spent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_that_are_listed_again_in_an_emptied_window_are_in_it_once_and_were_passed_again() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let list = Payload::new(r#"{"tools":[{"name":"add","inputSchema":{}}]}"#);
+    let own = Payload::new(r#"{"tools":[]}"#);
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), tools(&list, &own)));
+    for _ in 0..2 {
+        world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    }
+    assert_eq!(world.occupancy(agent).await.tokens, 31, "however often it is emptied");
+    for _ in 0..2 {
+        world.engine.saw(seen(agent, (Some(id), Some("s1")), tools(&list, &own)));
+        assert_eq!(world.occupancy(agent).await.tokens, 31, "it stands there once");
+        let window = world.budget(agent).await.now.expect("there is a window");
+        assert_eq!(window.passed_in_all().tokens, 31, "and was passed once in this window");
+        assert_eq!(world.spent(agent).await.values().sum::<u64>(), 62, "in two windows together twice");
+    }
+    world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    let none = Payload::new(r#"{"tools":[]}"#);
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), tools(&none, &own)));
+    assert_eq!(world.occupancy(agent).await, Count::ZERO, "what is not listed any more is gone");
 }
 
 #[tokio::test(start_paused = true)]

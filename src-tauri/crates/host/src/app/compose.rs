@@ -8,11 +8,9 @@ use std::sync::Arc;
 
 use api::dto::{AgentsAt, NoticesGo};
 use api::{Api, BrowserSessions, CoreSurroundings, LiveCore, SaveToken};
-use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryError, Secrets, TokenCounter};
-use domain::server::ServerAddress;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
 use keeper::{KeeperKey, KeeperProgram};
@@ -27,6 +25,7 @@ use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::token_file;
 use crate::app::agent_doors::OwnDoors;
 use crate::app::halt_file::HaltFile;
+use crate::app::leftover_children;
 use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::start_error::StartError;
@@ -138,7 +137,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     // Before anything is started, so that processes which servers leave behind become children of this one.
     orphans::adopt();
     supervisor.spawn("orphans", orphans::reap(policy.hosting.clone()));
-    end_leftovers(&held.config, &registry, clock.as_ref()).await?;
+    leftover_children::end_all(&held.config, &registry, &clock, &supervisor).await?;
     program_lookup::complete(registry.as_ref(), clock.as_ref()).await?;
     let engine = Engine::start(EngineParts {
         registry: Arc::clone(&registry),
@@ -313,32 +312,4 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
     };
     let registry = SqliteRegistry::open_read_only(&path, SealKey::from_bytes(key), &config.policy).await?;
     Ok(Arc::new(registry))
-}
-
-/// Ends server processes that an earlier, killed core left running, and records it (ruling 15).
-async fn end_leftovers(config: &Config, registry: &Arc<dyn Registry>, clock: &dyn Clock) -> Result<(), RegistryError> {
-    let mut ended = keeper::end_recorded_children(&config.paths.children(), &config.policy).await;
-    ended.extend(keeper::end_abandoned_children(&config.paths.keepers(), &config.policy).await);
-    if ended.is_empty() {
-        return Ok(());
-    }
-    let servers = registry.servers().await?;
-    let mut facts = Vec::new();
-    for process in ended {
-        tracing::info!(process = process.pid, "a leftover server process of an earlier run was ended");
-        let started_by = servers.iter().find(|server| match &server.address {
-            ServerAddress::Stdio { command, .. } => *command == process.command,
-            ServerAddress::Http { .. } => false,
-        });
-        if let Some(server) = started_by {
-            facts.push(AuditEvent {
-                at: clock.now(),
-                actor: Actor::System("compose"),
-                verb: Verb::ProcessEnded,
-                subject: Subject::Server(server.id),
-                note: format!("process {} of an earlier run", process.pid),
-            });
-        }
-    }
-    registry.record(facts).await
 }

@@ -121,7 +121,11 @@ pub(crate) async fn run(command: BudgetArgs, config: &Config, screen: &Screen) -
         Some(Change::Price(input)) => return price::run(input, config, screen).await,
         Some(Change::Empty { agent }) => {
             let budget: BudgetDto = CoreClient::attach(config)?.request("budgets.empty", &OneAgent { agent }).await?;
-            return changed(&budget, "Its window now counts as empty.", screen);
+            let left = budget.now.as_ref().filter(|window| window.tokens > 0).map(|window| {
+                let left = tokens(window.tokens, window.exactness);
+                format!("Its window now counts as empty, but for {left} tokens of tool definitions that its program still has.")
+            });
+            return changed(&budget, left.as_deref().unwrap_or("Its window now counts as empty."), screen);
         }
         None => {}
     }

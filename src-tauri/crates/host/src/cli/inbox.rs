@@ -95,7 +95,7 @@ fn pages(inbox: &InboxDto, page: u32, screen: &Screen) {
     let shown = u64::try_from(inbox.items.len()).unwrap_or(u64::MAX);
     let upto = inbox.offset.saturating_add(shown);
     if shown == 0 && inbox.total > 0 {
-        screen.line(&format!("This page is empty. {} questions are open.", inbox.total));
+        screen.line(&format!("This page is empty; the inbox has {}.", time::count(inbox.total, "item")));
     } else if shown < inbox.total {
         let next = if upto < inbox.total {
             format!(" Next page: `taskwarden inbox --page {}`.", page.saturating_add(1))

@@ -3,11 +3,14 @@
 //!
 //! Setting one field leaves the other fields of the rule as they are. Which rule wins is not decided here.
 
-use api::calls::Nothing;
 use api::calls::rules::RuleList;
-use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+use api::calls::servers::tools::ServerTools;
+use api::calls::{Nothing, OneServer};
+use api::dto::server::HealthKind;
+use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, ServerDto, WhoIsAsked};
 use api::format::time;
 use api::format::tokens::grouped;
+use api::suggestion::did_you_mean;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
@@ -155,7 +158,34 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
         }
     }
     let list: RuleList = core.request("rules.put", &rule).await?;
+    if let Some(words) = unknown_tool(&core, &rule.scope).await {
+        screen.warning(&words);
+    }
     print(&list, screen)
+}
+
+/// A warning where the rule is for a tool that its server does not list now. The server may list it later, or may not be
+/// connected, so the rule counts all the same.
+async fn unknown_tool(core: &CoreClient, scope: &ScopeDto) -> Option<String> {
+    let ScopeDto::Tool { server, tool } = scope else { return None };
+    let named = OneServer { name: server.clone() };
+    let shown: ServerDto = core.request("servers.show", &named).await.ok()?;
+    if shown.health.kind != HealthKind::Up {
+        return None;
+    }
+    let list: ServerTools = core.request("servers.tools", &named).await.ok()?;
+    let known: Vec<&str> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
+    unknown_tool_words(server, tool, &known)
+}
+
+fn unknown_tool_words(server: &str, tool: &str, known: &[&str]) -> Option<String> {
+    if known.contains(&tool) {
+        return None;
+    }
+    let near = did_you_mean(tool, known.iter().copied()).map(|words| one_line(&words));
+    let (server, tool) = (one_line(server), one_line(tool));
+    let next = near.unwrap_or_else(|| format!("`taskwarden servers tools {server}` lists them."));
+    Some(format!("server `{server}` has no tool `{tool}` now; the rule counts when it has one. {next}"))
 }
 
 fn print(list: &RuleList, screen: &Screen) -> CommandResult {
@@ -265,5 +295,20 @@ impl RuleScopeArgs {
             (None, server, Some(tool)) => ScopeDto::Tool { server, tool },
             (None, server, None) => ScopeDto::Server { server },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_for_a_tool_that_is_not_listed_names_the_nearest() {
+        let known = ["deploy_prod", "index_folder"];
+        assert_eq!(unknown_tool_words("ci", "deploy_prod", &known), None, "it is there");
+        let near = unknown_tool_words("ci", "deploy_prd", &known).expect("a warning");
+        assert!(near.contains("no tool `deploy_prd`") && near.contains("Did you mean `deploy_prod`?"), "{near}");
+        let far = unknown_tool_words("ci", "nope", &known).expect("a warning");
+        assert!(far.contains("`taskwarden servers tools ci`"), "{far}");
     }
 }

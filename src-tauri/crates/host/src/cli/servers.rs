@@ -186,6 +186,11 @@ async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
     screen.line(&format!("  speaks       {}", protocol(&server)));
     screen.line(&format!("  open tasks   {}", server.figures.open));
     screen.line(&format!("  need you     {}", server.figures.needs_you));
+    if let Some(not_offered) = &server.not_offered {
+        let name = &server.name;
+        let words = tools::not_offered_counts(not_offered);
+        screen.line(&format!("  tools        {words}; `taskwarden servers tools {name}` names them"));
+    }
     if let Some(refused) = crate::doctor::servers::refused_questions(&server) {
         screen.line(&format!("  questions    {refused}"));
     }

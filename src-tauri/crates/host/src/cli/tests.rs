@@ -1,5 +1,7 @@
 //! The shape of the command line: its help as people read it, and its usage errors.
 
+mod command_page;
+
 use std::fmt::Write as _;
 use std::path::Path;
 

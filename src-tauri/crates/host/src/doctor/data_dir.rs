@@ -15,6 +15,7 @@ use engine::SystemClock;
 use crate::config::Config;
 use crate::config::paths::is_private;
 use crate::os::core_lock::CoreLock;
+use crate::os::disk_room::DiskRoom;
 
 pub(crate) fn examine(config: &Config) -> Vec<Finding> {
     let home = config.paths.home();
@@ -76,28 +77,21 @@ fn configuration(config: &Config) -> Finding {
     }
 }
 
-#[cfg(unix)]
 fn space(config: &Config) -> Finding {
-    match rustix::fs::statvfs(config.paths.home()) {
-        Ok(disk) => {
-            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let message = format!("{} MiB are free", free >> 20);
-            if free == 0 {
-                Finding::broken("disk", "the disk is full", "Free some space. Cancelling and answering keep working.")
-            } else if free < config.policy.hosting.disk_low_bytes {
-                Finding::note("disk", message, "Free some space before the registry needs it.")
-            } else {
-                Finding::fine("disk", message)
-            }
+    let room = match DiskRoom::of(config.paths.home(), &config.policy) {
+        Ok(room) => room,
+        Err(error) => {
+            return Finding::note("disk", format!("its free space is not known: {error}"), "Check the disk by hand.");
         }
-        Err(error) => Finding::note("disk", format!("its free space is not known: {error}"), "Check the disk by hand."),
+    };
+    let message = room.to_string();
+    if room.is_too_little() {
+        Finding::broken("disk", message, "Free some space. Cancelling and answering keep working.")
+    } else if room.free < config.policy.hosting.disk_low_bytes {
+        Finding::note("disk", message, "Free some space before the registry needs it.")
+    } else {
+        Finding::fine("disk", message)
     }
-}
-
-// Not run here.
-#[cfg(not(unix))]
-fn space(_config: &Config) -> Finding {
-    Finding::note("disk", "its free space is not looked at on this system", "Check the disk by hand.")
 }
 
 fn socket(config: &Config) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! Signs a browser in: exchanges a one-time code for a session (ruling 27).
 //!
-//! A code works once, for minutes. Wrong attempts do not void it, because any local process can make them; it is long
-//! enough that guessing is hopeless. A session needs two secrets: a cookie that no script can read, and a word that
+//! A code works once, for minutes. Wrong attempts do not void it, because any local process can make them; `code_tries.rs`
+//! limits them. A session needs two secrets: a cookie that no script can read, and a word that
 //! only the page knows. Cookies of a loopback address are sent to every port of it, so a server that lures a person to
 //! its own page would get the cookie, but not the word. Of both only the digest is kept. Times are from the boot clock:
 //! suspend counts, and setting the wall clock changes nothing. Codes end with the core, sessions do not
@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::http::code_tries::CodeTries;
 use crate::os::random;
 
 /// Letters of a code: none that looks like another, and 32 of them, so that a random byte picks one evenly.
@@ -82,9 +83,19 @@ pub(crate) struct SignIn {
     state: Mutex<State>,
 }
 
+/// Why a code opened nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeRefusal {
+    /// Wrong, used, expired or replaced, without saying which.
+    Invalid,
+    /// Too many wrong codes came; this one was not compared.
+    TooManyTries { again_in: Duration },
+}
+
 #[derive(Default)]
 struct State {
     code: Option<Code>,
+    tries: CodeTries,
     sessions: VecDeque<Session>,
 }
 
@@ -170,14 +181,22 @@ impl SignIn {
         shown
     }
 
-    /// Exchanges a code for a session of the browser that calls itself `browser`. `None` for a wrong, used, expired or
-    /// replaced code, without saying which.
-    pub(crate) fn redeem(&self, typed: &str, browser: &str) -> Option<Proof> {
+    /// Exchanges a code for a session of the browser that calls itself `browser`.
+    ///
+    /// # Errors
+    /// When the code is not the one that counts, or too many wrong ones came before it.
+    pub(crate) fn redeem(&self, typed: &str, browser: &str) -> Result<Proof, CodeRefusal> {
         let typed = normalized(typed);
         let now = (self.elapsed)();
         let mut state = self.state.lock();
+        if let Some(again_in) = state.tries.wait(now, &self.hosting) {
+            return Err(CodeRefusal::TooManyTries { again_in });
+        }
         state.code.take_if(|code| code.until <= now);
-        state.code.take_if(|code| same(&typed, &code.text))?;
+        if state.code.take_if(|code| same(&typed, &code.text)).is_none() {
+            state.tries.was_wrong(now, &self.hosting);
+            return Err(CodeRefusal::Invalid);
+        }
         let letters = random::key();
         let id = letters.iter().take(ID_LETTERS).map(|byte| letter(*byte).to_ascii_lowercase()).collect();
         let proof = Proof { id, cookie: secret(), word: secret() };
@@ -192,7 +211,7 @@ impl SignIn {
             until: now.saturating_add(millis(self.hosting.browser_session_span)),
         };
         state.add(kept, self.hosting.browser_sessions_max);
-        Some(proof)
+        Ok(proof)
     }
 
     /// Takes a session of an earlier core in again; one that is over is left out.
@@ -353,28 +372,37 @@ mod tests {
     #[test]
     fn a_code_works_once_and_not_after_it_expired() {
         let (sign_in, boot) = with_clock();
-        assert_eq!(sign_in.redeem("0000-0000", "Firefox"), None, "there is no code yet");
+        assert_eq!(sign_in.redeem("0000-0000", "Firefox"), Err(CodeRefusal::Invalid), "there is no code yet");
         let code = sign_in.new_code();
         let proof = sign_in.redeem(&code.to_lowercase().replace('-', " "), "Firefox").expect("typed as people type");
         assert!(sign_in.session(&proof.cookie, &proof.word).is_some(), "both secrets are a session");
-        assert_eq!(sign_in.redeem(&code, "Firefox"), None, "it was used");
+        assert_eq!(sign_in.redeem(&code, "Firefox"), Err(CodeRefusal::Invalid), "it was used");
         let late = sign_in.new_code();
         boot.advance(HostPolicy::default().code_span);
-        assert_eq!(sign_in.redeem(&late, "Firefox"), None, "it is too late");
+        assert_eq!(sign_in.redeem(&late, "Firefox"), Err(CodeRefusal::Invalid), "it is too late");
         let first = sign_in.new_code();
         let second = sign_in.new_code();
-        assert_eq!(sign_in.redeem(&first, "Firefox"), None, "a newer one took its place");
-        assert!(sign_in.redeem(&second, "Firefox").is_some(), "and a try at the old one did not harm it");
+        assert_eq!(sign_in.redeem(&first, "Firefox"), Err(CodeRefusal::Invalid), "a newer one took its place");
+        assert!(sign_in.redeem(&second, "Firefox").is_ok(), "and a try at the old one did not harm it");
     }
 
     #[test]
-    fn wrong_tries_of_somebody_else_cost_the_code_nothing() {
-        let sign_in = new_sign_in();
+    fn wrong_tries_of_somebody_else_cost_the_code_nothing_but_a_minute() {
+        let (sign_in, boot) = with_clock();
+        let hosting = HostPolicy::default();
         let code = sign_in.new_code();
-        for _ in 0..1_000 {
-            assert_eq!(sign_in.redeem("guess", "Firefox"), None, "wrong");
+        for _ in 0..hosting.code_tries_max {
+            assert_eq!(sign_in.redeem("guess", "Firefox"), Err(CodeRefusal::Invalid), "wrong");
         }
-        assert!(sign_in.redeem(&code, "Firefox").is_some(), "the person's own code still counts");
+        let limited = |again_in| Err(CodeRefusal::TooManyTries { again_in });
+        for _ in 0..1_000 {
+            assert_eq!(sign_in.redeem("guess", "Firefox"), limited(hosting.code_tries_span), "no guess is compared");
+        }
+        boot.advance(Duration::from_secs(20));
+        let left = hosting.code_tries_span.saturating_sub(Duration::from_secs(20));
+        assert_eq!(sign_in.redeem(&code, "Firefox"), limited(left), "nor is the right one");
+        boot.advance(left);
+        assert!(sign_in.redeem(&code, "Firefox").is_ok(), "the person's own code still counts");
     }
 
     #[test]
@@ -395,7 +423,7 @@ mod tests {
     fn the_oldest_browser_goes_when_there_are_too_many() {
         let sign_in = new_sign_in();
         let signed: Vec<Proof> = (0..=HostPolicy::default().browser_sessions_max)
-            .filter_map(|_| sign_in.redeem(&sign_in.new_code(), "Firefox"))
+            .filter_map(|_| sign_in.redeem(&sign_in.new_code(), "Firefox").ok())
             .collect();
         let first = signed.first().expect("one");
         let last = signed.last().expect("one");

@@ -161,6 +161,9 @@ fn doctor_names_what_is_broken_in_the_directory_and_how_to_mend_it() {
     for area in ["data", "config", "disk", "clock", "secrets", "core", "registry"] {
         assert!(areas.contains(&area), "`{area}` is looked at: {areas:?}");
     }
+    let secrets = clean["findings"].as_array().and_then(|all| all.iter().find(|one| one["area"] == "secrets"));
+    let told = secrets.and_then(|one| one["message"].as_str()).expect("a message");
+    assert!(told.contains("as configured") && !told.contains("keychain"), "a file was chosen: {told}");
     let registry = home.data().join("registry.db");
     let whole = fs::read(&registry).expect("the registry");
     let mut damaged = whole.clone();

@@ -63,6 +63,41 @@ fn core_with_a_window() -> (Home, Core, Browser, String) {
 }
 
 #[tokio::test]
+async fn codes_cannot_be_guessed_by_trying() {
+    let (_home, _core, browser, code) = core_with_a_window();
+    let guess = json!({ "code": "0000-0000-0000" });
+    let mut compared = 0;
+    let refused = loop {
+        let reply = browser.post("/ui/sign-in", &guess).await;
+        if reply.status() != StatusCode::UNAUTHORIZED {
+            break reply;
+        }
+        compared += 1;
+        assert!(compared < 1_000, "guessing ends");
+    };
+    let most = domain::policy::HostPolicy::default().code_tries_max;
+    assert_eq!((compared, refused.status()), (most, StatusCode::TOO_MANY_REQUESTS));
+    let wait = refused.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    assert!(wait.is_some_and(|seconds| (1..=60).contains(&seconds)), "it says when: {wait:?}");
+    let body: Value = refused.json().await.expect("an error object");
+    assert!(body["message"].as_str().is_some_and(|text| text.contains("too many wrong codes")), "{body}");
+    let right = browser.post("/ui/sign-in", &json!({ "code": code })).await;
+    assert_eq!(right.status(), StatusCode::TOO_MANY_REQUESTS, "no code is accepted until then");
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_with_the_limit_as_json() {
+    let (_home, _core, mut browser, code) = core_with_a_window();
+    assert_eq!(browser.sign_in(&code).await, StatusCode::NO_CONTENT);
+    let reply = browser.post("/ui/call/servers.list", &json!({ "x": "x".repeat(5 << 20) })).await;
+    assert_eq!(reply.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let body: Value = reply.json().await.expect("an error object");
+    let limit = domain::policy::HostPolicy::default().call_body_bytes;
+    assert!(body["message"].as_str().is_some_and(|text| text.contains(&format!("more than {limit} bytes"))), "{body}");
+    assert_eq!(body["code"], "refused", "as all refusals: {body}");
+}
+
+#[tokio::test]
 async fn a_browser_becomes_the_persons_with_the_code_of_the_terminal_and_not_without() {
     let (home, _core, mut browser, code) = core_with_a_window();
     assert_eq!(browser.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "nobody is signed in");

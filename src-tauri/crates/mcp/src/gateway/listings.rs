@@ -5,4 +5,5 @@
 pub(crate) mod discovery;
 pub(crate) mod listing_page;
 pub(crate) mod merged;
+pub(crate) mod offered_pages;
 pub(crate) mod own_listings;

@@ -7,4 +7,5 @@ pub(crate) mod identities;
 pub(crate) mod listing;
 pub(crate) mod listing_cache;
 pub(crate) mod names;
+pub(crate) mod offered_names;
 pub(crate) mod targets;

@@ -19,6 +19,7 @@ use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::{RequestLimits, wide};
 use crate::gateway::clients::reminders::Reminders;
 use crate::gateway::engine_errors;
+use crate::gateway::listings::offered_pages::OfferedPages;
 use crate::gateway::model_text::access;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::listing_cache::ListingCache;
@@ -42,6 +43,7 @@ pub(crate) struct GatewayState {
     pub(crate) limits: RequestLimits,
     pub(crate) reminders: Reminders,
     pub(crate) listings: ListingCache,
+    pub(crate) offered_pages: OfferedPages,
     pub(crate) server_names: ServerNames,
     pub(crate) sessions: SessionStates,
     /// Room for open subscriptions of all agents.

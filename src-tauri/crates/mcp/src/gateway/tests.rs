@@ -19,4 +19,5 @@ mod schemas;
 mod scripted_servers;
 mod setup;
 mod task_tools;
+mod tool_names;
 mod usage;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use domain::ids::ConnectionId;
+use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{
     Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError,
@@ -52,6 +52,15 @@ pub struct McpConnector {
     forwarder: Forwarder,
 }
 
+/// The name by which the child of a server is kept: each agent with a connection of its own has another.
+#[must_use]
+pub fn kept_child_name(server: ServerId, seat: Option<AgentId>) -> String {
+    match seat {
+        Some(agent) => format!("{server} {agent}"),
+        None => server.to_string(),
+    }
+}
+
 impl McpConnector {
     /// Builds the connector; keep it for the life of the core.
     #[must_use]
@@ -82,10 +91,7 @@ impl McpConnector {
                     env: env.clone(),
                     secret_env,
                     cwd: cwd.clone(),
-                    kept_as: Some(match line.seat {
-                        Some(agent) => format!("{} {agent}", server.id),
-                        None => server.id.to_string(),
-                    }),
+                    kept_as: Some(kept_child_name(server.id, line.seat)),
                 })
             }
             ServerAddress::Http { url, secret_headers } => {

@@ -17,6 +17,7 @@ use domain::policy::Policy;
 use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
 use domain::task::payload::Payload;
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 
 use super::connection::Connection;
 use crate::upstream::negotiation::Generation;
@@ -33,6 +34,8 @@ pub(crate) use param_headers::param_headers;
 const LIST: &str = "tools/list";
 /// Completes "this server cannot …".
 const VERB: &str = "list its tools";
+/// Lists of fewer bytes are read in place. Judgement: that takes a few milliseconds in a debug build.
+const IN_PLACE_BYTES: usize = 64 * 1_024;
 /// Tools named in the error for an unknown tool. Judgement: one line.
 const NAMES_TOLD: usize = 12;
 
@@ -52,6 +55,8 @@ pub(crate) struct ToolCache {
 pub(crate) struct CachedTools {
     tools: Vec<ListedTool>,
     by_name: HashMap<String, usize>,
+    /// Bytes of the pages as they came.
+    bytes: usize,
     compiled: Mutex<CompiledSchemas>,
 }
 
@@ -82,7 +87,13 @@ impl Connection {
     /// The tools for people, listed now.
     pub(crate) async fn tool_facts(&self) -> Result<Vec<ToolFacts>, UpstreamError> {
         let list = self.list_tools(true).await?;
-        Ok(list.tools.iter().map(|listed| listed.tool.facts(self.support_word(listed.tool.support))).collect())
+        let (generation, augments, bytes) = (self.generation, self.augments, list.bytes);
+        let facts = move || {
+            let facts =
+                |listed: &ListedTool| listed.tool.facts(support_word(generation, augments, listed.tool.support));
+            list.tools.iter().map(facts).collect()
+        };
+        aside(bytes, facts).await
     }
 
     /// The cached list, or a fresh one.
@@ -132,15 +143,6 @@ impl Connection {
         checking.await.unwrap_or(Ok(()))
     }
 
-    fn support_word(&self, support: TaskSupport) -> &'static str {
-        match (self.generation, self.augments, support) {
-            (Generation::Extension2026, _, _) => "server decides",
-            (Generation::Experimental2025, true, TaskSupport::Optional) => "optional",
-            (Generation::Experimental2025, true, TaskSupport::Required) => "required",
-            (Generation::Experimental2025, _, _) => "forbidden",
-        }
-    }
-
     async fn list_tools(&self, fresh: bool) -> Result<Arc<CachedTools>, UpstreamError> {
         let kept = || self.tools.kept.lock().clone();
         if let (false, Some(list)) = (fresh, kept()) {
@@ -170,7 +172,8 @@ impl Connection {
                 Answer::Error(raw) => return Err(ServerError::read(&raw, &self.policy).of_method(VERB)),
             };
             bytes = bytes.saturating_add(raw.get().len());
-            let next = self.add_page(&raw, &mut list).map_err(|misread| misread.of(&raw, &self.policy))?;
+            let next;
+            (list, next) = self.with_page(list, raw).await?;
             let full = bytes > self.policy.message_cap_bytes || list.tools.len() >= self.policy.shares.tools_per_server;
             if next.is_none() || next == cursor || full {
                 break;
@@ -180,35 +183,76 @@ impl Connection {
         Ok(list)
     }
 
-    fn add_page(&self, raw: &serde_json::value::RawValue, list: &mut CachedTools) -> Result<Option<String>, Misread> {
-        let page = JsonFields::of(raw, "$.result")?;
-        if let Some(kind) = page.text("resultType").filter(|kind| kind != "complete") {
-            let why =
-                if kind == "task" { "is a task, which only a call may bring" } else { "does not fit this method" };
-            return Err(Misread::new(page.path("resultType"), why));
-        }
-        for (index, entry) in page.list("tools")?.into_iter().enumerate() {
-            if list.tools.len() >= self.policy.shares.tools_per_server {
-                break;
-            }
-            match tool(entry, format!("$.result.tools[{index}]"), &self.policy) {
-                Ok(tool) => self.add_tool(tool, list),
-                Err(misread) => tracing::debug!(path = %misread.path, "a tool is left out: {}", misread.why),
-            }
-        }
-        Ok(page.text("nextCursor").filter(|next| !next.is_empty()))
-    }
-
-    fn add_tool(&self, tool: ToolEntry, list: &mut CachedTools) {
-        let headers = match (self.mirrors_params, param_headers(&tool.input_schema)) {
-            (true, Ok(headers)) => headers,
-            (true, Err(bad)) => {
-                tracing::warn!("a tool is hidden, because its header annotations cannot be kept: {bad}");
-                return;
-            }
-            (false, _) => Vec::new(),
+    /// The list with another page.
+    async fn with_page(
+        &self,
+        mut list: CachedTools,
+        raw: Box<RawValue>,
+    ) -> Result<(CachedTools, Option<String>), UpstreamError> {
+        let (policy, mirrors_params) = (Arc::clone(&self.policy), self.mirrors_params);
+        let bytes = raw.get().len();
+        let read = move || {
+            let next = add_page(&raw, &mut list, &policy, mirrors_params);
+            next.map(|next| (list, next)).map_err(|misread| misread.of(&raw, &policy))
         };
-        list.by_name.insert(tool.name.clone(), list.tools.len());
-        list.tools.push(ListedTool { tool, headers });
+        aside(bytes, read).await?
     }
+}
+
+const fn support_word(generation: Generation, augments: bool, support: TaskSupport) -> &'static str {
+    match (generation, augments, support) {
+        (Generation::Extension2026, _, _) => "server decides",
+        (Generation::Experimental2025, true, TaskSupport::Optional) => "optional",
+        (Generation::Experimental2025, true, TaskSupport::Required) => "required",
+        (Generation::Experimental2025, _, _) => "forbidden",
+    }
+}
+
+/// Does this with a list of so many bytes: beside the runtime's threads where it is long, because a server decides how
+/// long it is.
+async fn aside<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Result<T, UpstreamError> {
+    if bytes < IN_PLACE_BYTES {
+        return Ok(work());
+    }
+    let unread = |_| UpstreamError::Unreadable { path: "$.result".into(), why: "reading it ended".into(), raw: None };
+    tokio::task::spawn_blocking(work).await.map_err(unread)
+}
+
+/// Adds what one page lists. Returns where the next one begins.
+fn add_page(
+    raw: &RawValue,
+    list: &mut CachedTools,
+    policy: &Policy,
+    mirrors_params: bool,
+) -> Result<Option<String>, Misread> {
+    list.bytes = list.bytes.saturating_add(raw.get().len());
+    let page = JsonFields::of(raw, "$.result")?;
+    if let Some(kind) = page.text("resultType").filter(|kind| kind != "complete") {
+        let why = if kind == "task" { "is a task, which only a call may bring" } else { "does not fit this method" };
+        return Err(Misread::new(page.path("resultType"), why));
+    }
+    for (index, entry) in page.list("tools")?.into_iter().enumerate() {
+        if list.tools.len() >= policy.shares.tools_per_server {
+            break;
+        }
+        match tool(entry, format!("$.result.tools[{index}]"), policy) {
+            Ok(tool) => add_tool(tool, list, mirrors_params),
+            Err(misread) => tracing::debug!(path = %misread.path, "a tool is left out: {}", misread.why),
+        }
+    }
+    Ok(page.text("nextCursor").filter(|next| !next.is_empty()))
+}
+
+fn add_tool(tool: ToolEntry, list: &mut CachedTools, mirrors_params: bool) {
+    let headers = match (mirrors_params, param_headers(&tool.input_schema)) {
+        (true, Ok(headers)) => headers,
+        (true, Err(bad)) => {
+            tracing::warn!("a tool is hidden, because its header annotations cannot be kept: {bad}");
+            return;
+        }
+        (false, _) => Vec::new(),
+    };
+    // Of several tools with one name agents are offered the first.
+    list.by_name.entry(tool.name.clone()).or_insert(list.tools.len());
+    list.tools.push(ListedTool { tool, headers });
 }

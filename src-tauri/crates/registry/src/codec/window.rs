@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::budget::window::{ListedTools, MinuteSum, TokenSource, ToolListScope, Window};
+use domain::budget::window::{CarriedTools, ListedTools, MinuteSum, TokenSource, ToolListScope, Window};
 use domain::client::profile::ToolListCost;
 use domain::ids::{AgentId, ServerId, WindowId};
 use domain::time::Timestamp;
@@ -31,22 +31,47 @@ struct ShelfBody {
     tools: BTreeMap<Arc<str>, Count>,
     #[serde(with = "As::<CountPair>")]
     own: Count,
+    // Written since an emptied window passes nothing on as passed; only where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    carried: Option<CarriedBody>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CarriedBody {
+    #[serde(with = "As::<ObjectOf<Arc<str>, CountPair>>")]
+    tools: BTreeMap<Arc<str>, Count>,
+    #[serde(with = "As::<CountPair>")]
+    own: Count,
+}
+
+impl From<ListedTools> for ShelfBody {
+    fn from(shelf: ListedTools) -> Self {
+        let ListedTools { session, tools, own, carried } = shelf;
+        let carried = (carried != CarriedTools::default()).then_some(carried);
+        let carried = carried.map(|CarriedTools { tools, own }| CarriedBody { tools, own });
+        Self { door: None, session, tools, own, carried }
+    }
+}
+
+impl From<ShelfBody> for ListedTools {
+    fn from(body: ShelfBody) -> Self {
+        let ShelfBody { door: _, session, tools, own, carried } = body;
+        let carried = carried.map(|CarriedBody { tools, own }| CarriedTools { tools, own });
+        Self { session, tools, own, carried: carried.unwrap_or_default() }
+    }
 }
 
 impl Mirror for Shelves {
     type Of = BTreeMap<ToolListScope, ListedTools>;
 
     fn write<S: Serializer>(value: &Self::Of, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(value.iter().map(|(door, shelf)| {
-            let ListedTools { session, tools, own } = shelf.clone();
-            ShelfBody { door: *door, session, tools, own }
-        }))
+        let shelf = |(door, shelf): (&ToolListScope, &ListedTools)| ShelfBody { door: *door, ..shelf.clone().into() };
+        serializer.collect_seq(value.iter().map(shelf))
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self::Of, D::Error> {
         let list = Vec::<ShelfBody>::deserialize(deserializer)?;
-        let shelf = |ShelfBody { door, session, tools, own }| (door, ListedTools { session, tools, own });
-        Ok(list.into_iter().map(shelf).collect())
+        Ok(list.into_iter().map(|shelf| (shelf.door, shelf.into())).collect())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::budget::window::{ListedTools, TokenSource, Window};
+use domain::budget::window::{CarriedTools, ListedTools, TokenSource, Window};
 use domain::client::profile::{PROFILES, ToolListCost};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
@@ -289,8 +289,13 @@ fn count() -> impl Strategy<Value = Count> {
 
 /// Any window, as it is kept: without what came in lately.
 pub(crate) fn any_window() -> impl Strategy<Value = Window> {
-    let shelf = (of(text()), btree_map(text().prop_map(Arc::from), count(), 0..4), count())
-        .prop_map(|(session, tools, own)| ListedTools { session: session.map(Into::into), tools, own });
+    let listed = || (btree_map(text().prop_map(Arc::from), count(), 0..4), count());
+    let shelf = (of(text()), listed(), listed()).prop_map(|(session, (tools, own), carried)| ListedTools {
+        session: session.map(Into::into),
+        tools,
+        own,
+        carried: CarriedTools { tools: carried.0, own: carried.1 },
+    });
     let shelves = btree_map(of(any::<u128>().prop_map(ServerId::from_random)), shelf, 0..3);
     let source = (2..TokenSource::ALL.len()).prop_map(|index| TokenSource::ALL[index]);
     let sums = || btree_map(source.clone(), count(), 0..4);

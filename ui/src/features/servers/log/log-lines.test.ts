@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { ServerLogDto, ServerLogEvent, ServerLogLine } from "$lib/bindings";
-import { asText, eventText, found, LINES_MAX, NO_LINES, pieces, toneOf, withEarlier, withPage } from "./log-lines";
+import {
+  asText,
+  beforeLine,
+  eventText,
+  found,
+  LINES_MAX,
+  NO_LINES,
+  pieces,
+  toneOf,
+  withEarlier,
+  withPage,
+} from "./log-lines";
 
 const line = (number: number, text = `line ${number}`): ServerLogLine => ({
   number,
@@ -78,5 +89,12 @@ describe("the lines of a log", () => {
     expect(asText([{ number: 1, at: null, agent: null, event: { kind: "started", pid: 7 } }])).toBe(
       "[Started as process 7]",
     );
+  });
+
+  it("of an agent's own process name the agent, apart from what the process wrote", () => {
+    const own = { ...line(1, "listening"), agent: "codex" };
+    expect(beforeLine("codex") + "listening").toBe("codex · listening");
+    expect(asText([own])).toMatch(/ codex · listening$/);
+    expect(asText([line(1, "listening")])).toMatch(/^\S+ \S+ listening$/);
   });
 });

@@ -135,12 +135,17 @@ export function pieces(text: string, typed: string): readonly Piece[] {
   return cut;
 }
 
+/** The agent whose own process wrote a line, in front of that line. In one text: a space at the end of an element is
+    not drawn. */
+export const beforeLine = (agent: string): string => `${agent} · `;
+
 /** Lines as text for the clipboard; ours stand in brackets. */
 export function asText(lines: readonly ServerLogLine[]): string {
   return lines
     .map((line) => {
       const at = line.at === null ? "" : `${exact(line.at)} `;
-      return `${at}${line.event.kind === "line" || line.event.kind === "message" ? lineText(line) : `[${eventText(line)}]`}`;
+      if (line.event.kind !== "line" && line.event.kind !== "message") return `${at}[${eventText(line)}]`;
+      return `${at}${line.agent === null ? "" : beforeLine(line.agent)}${lineText(line)}`;
     })
     .join("\n");
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { changeCounts } from "./tools";
+import type { ToolDto } from "$lib/bindings";
+import { changeCounts, notOffered, toolTitle } from "./tools";
 
 test("changed tools are counted by how they changed", () => {
   const tools = [
@@ -9,4 +10,22 @@ test("changed tools are counted by how they changed", () => {
   ] as const;
   expect(changeCounts(tools)).toEqual({ added: 2, changed: 1, removed: 0 });
   expect(changeCounts([])).toEqual({ added: 0, changed: 0, removed: 0 });
+});
+
+test("a tool that agents are not offered is counted, and shown with what its name hides", () => {
+  const tool = (name: string, title: string | null): ToolDto => ({
+    name,
+    title,
+    description: null,
+    taskSupport: "optional",
+    destructive: null,
+    readOnly: null,
+    inputSchema: {},
+  });
+  const odd: ToolDto = {
+    ...tool("a\u202eb", "A friendly title"),
+    notOffered: { why: "invalidName", escapedName: "a\\u{202e}b" },
+  };
+  expect(notOffered([tool("add", null), odd])).toBe(1);
+  expect([tool("add", null), tool("add", "Add"), odd].map(toolTitle)).toEqual(["add", "Add", "a\\u{202e}b"]);
 });

@@ -10,6 +10,16 @@ export function matchingTools(tools: readonly ToolDto[], typed: string): readonl
   return tools.filter((tool) => matches(`${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`));
 }
 
+/** How many of them agents are not offered. */
+export function notOffered(tools: readonly ToolDto[]): number {
+  return tools.filter((tool) => tool.notOffered !== undefined).length;
+}
+
+/** What a tool is called: its title, or its name; of one that is not offered with hidden characters spelled out. */
+export function toolTitle(tool: ToolDto): string {
+  return tool.notOffered?.escapedName ?? tool.title ?? tool.name;
+}
+
 /** How many tools changed in which way. */
 export function changeCounts(tools: readonly ChangedTool[]): Readonly<Record<ChangedTool["change"], number>> {
   const counts = { added: 0, removed: 0, changed: 0 };

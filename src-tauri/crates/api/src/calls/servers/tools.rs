@@ -2,7 +2,6 @@
 //!
 //! What changed is shown and marked as seen; nothing is blocked by it. The comparison is `domain::server::tool_memory`.
 
-use domain::ports::ToolFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -56,14 +55,11 @@ impl Api {
         let server = self.find_server(&input.name).await?;
         let (tools, memory) = live.engine.compared_tools(server.id).await?;
         let usual = live.engine.usual_results(server.id);
-        let tool = |tool: ToolFacts| {
-            let usual_result = usual.get(tool.name.as_str()).copied().map(UsualResultDto::from);
-            ToolDto { usual_result, ..ToolDto::from(tool) }
-        };
-        Ok(ServerTools {
-            tools: tools.into_iter().map(tool).collect(),
-            changes: memory.as_ref().map(ToolChangesDto::from),
-        })
+        let mut tools = ToolDto::list(tools);
+        for tool in &mut tools {
+            tool.usual_result = usual.get(tool.name.as_str()).copied().map(UsualResultDto::from);
+        }
+        Ok(ServerTools { tools, changes: memory.as_ref().map(ToolChangesDto::from) })
     }
 
     /// What changed in one tool, line by line, as it was last listed.

@@ -13,8 +13,8 @@ pub enum RegistryError {
     /// It, or its folder, may not be written.
     #[error("the registry `{path}` cannot be written")]
     ReadOnly { path: PathBuf },
-    /// The disk is full.
-    #[error("the disk of the registry `{path}` is full")]
+    /// The disk has no room, or not enough for the reserve.
+    #[error("the disk of the registry `{path}` has too little free space")]
     Full { path: PathBuf },
     /// It is damaged, with the first finding of the check.
     #[error("the registry `{path}` is damaged: {finding}")]
@@ -58,8 +58,8 @@ impl RegistryError {
                  programs that have the file open, or move TASKWARDEN_HOME to a local disk."
                 .into(),
             Self::ReadOnly { path } => format!("Give your user write access to `{}` and its folder.", path.display()),
-            Self::Full { .. } => "Free some space; nothing recorded so far is lost. Until then, cancels and \
-                 answers are recorded from the reserve file."
+            Self::Full { .. } => "Free some space; `taskwarden doctor` says how much is free and how much is needed. \
+                 Nothing recorded so far is lost. Until then, cancels and answers are recorded from the reserve file."
                 .into(),
             Self::Damaged { path, .. } => format!(
                 "Stop Taskwarden and move `{}` aside. If there is a `backups` folder beside it, put its newest file in \

@@ -50,7 +50,7 @@ impl RecordingFault {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::DiskFull => "the disk of the data directory is full",
+            Self::DiskFull => "the disk of the data directory has too little free space",
             Self::ReadOnly => "the registry cannot be written",
             Self::Damaged => "the registry is damaged",
             Self::SlowDisk => "the disk takes seconds for each commit",
@@ -64,8 +64,9 @@ impl RecordingFault {
     pub const fn cure(self) -> &'static str {
         match self {
             Self::DiskFull => {
-                "Free some space on the disk of the data directory, or run `taskwarden storage clean`; cancels, answers \
-                 and revocations are still recorded, and agents are served again as soon as there is room."
+                "Free some space on the disk of the data directory, or run `taskwarden storage clean`; `taskwarden doctor` \
+                 says how much is free and how much is needed. Cancels, answers and revocations are still recorded, and \
+                 agents are served again as soon as there is room."
             }
             Self::ReadOnly => {
                 "Mount the disk of the data directory for writing, or give your user write access to it; the core \

@@ -52,7 +52,10 @@ impl OpenWindow {
         let marked = if window.family == Family::Unknown { Exactness::AtMost } else { Exactness::About };
         window.family = family;
         let shelves = window.shelves.values_mut();
-        let tools = shelves.flat_map(|shelf| shelf.tools.values_mut().chain(std::iter::once(&mut shelf.own)));
+        let tools = shelves.flat_map(|shelf| {
+            let carried = shelf.carried.tools.values_mut().chain(std::iter::once(&mut shelf.carried.own));
+            shelf.tools.values_mut().chain(std::iter::once(&mut shelf.own)).chain(carried)
+        });
         let all = tools
             .chain(window.sums.values_mut())
             .chain(window.passed.values_mut())

@@ -39,6 +39,15 @@ pub(crate) struct ToolPage {
 #[derive(Default)]
 pub(crate) struct ToolPaging(BTreeMap<ToolListScope, BTreeSet<Arc<str>>>);
 
+/// The tools of a door after a page.
+pub(crate) struct ListTurn {
+    pub(crate) tools: Tools,
+    /// How much of the page is new.
+    pub(crate) new: Count,
+    /// The list was seen from its first page to its last, which this is.
+    pub(crate) is_whole: bool,
+}
+
 /// A name as it is kept, stored and shown: a server writes what it likes (rule 86).
 fn shown(name: &Arc<str>) -> Arc<str> {
     let plain = plain_text(name, NAME_CHARS);
@@ -46,8 +55,8 @@ fn shown(name: &Arc<str>) -> Arc<str> {
 }
 
 impl ToolPaging {
-    /// The tools of a door with this page, and how much of the page is new.
-    pub(crate) fn turn(&mut self, door: ToolListScope, page: ToolPage, mut shelf: Tools) -> (Tools, Count) {
+    /// The tools of a door with this page.
+    pub(crate) fn turn(&mut self, door: ToolListScope, page: ToolPage, mut shelf: Tools) -> ListTurn {
         let before = self.0.remove(&door);
         let mut named = if page.is_first { Some(BTreeSet::new()) } else { before };
         let mut new = Count::ZERO;
@@ -64,6 +73,7 @@ impl ToolPaging {
             let together = if is_again { stands.unwrap_or_default() + count } else { count };
             shelf.insert(name, together);
         }
+        let is_whole = named.is_some() && page.is_last;
         match named {
             Some(named) if page.is_last => shelf.retain(|name, _| named.contains(name)),
             Some(named) => {
@@ -71,7 +81,7 @@ impl ToolPaging {
             }
             None => {}
         }
-        (shelf, new)
+        ListTurn { tools: shelf, new, is_whole }
     }
 }
 
@@ -91,6 +101,11 @@ mod tests {
         }
     }
 
+    fn turn(paging: &mut ToolPaging, page: ToolPage, shelf: Tools) -> (Tools, Count) {
+        let ListTurn { tools, new, .. } = paging.turn(None, page, shelf);
+        (tools, new)
+    }
+
     fn names(shelf: &Tools) -> Vec<&str> {
         shelf.keys().map(|name| &**name).collect()
     }
@@ -98,20 +113,20 @@ mod tests {
     #[test]
     fn a_list_in_pages_costs_once_and_loses_what_is_not_listed_any_more_at_its_end() {
         let mut paging = ToolPaging::default();
-        let (shelf, new) = paging.turn(None, page(&["a", "b"], true, false), Tools::new());
+        let (shelf, new) = turn(&mut paging, page(&["a", "b"], true, false), Tools::new());
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "b"], 20), "a client may stop here");
-        let (shelf, new) = paging.turn(None, page(&["c"], false, true), shelf);
+        let (shelf, new) = turn(&mut paging, page(&["c"], false, true), shelf);
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "b", "c"], 10));
-        let (shelf, new) = paging.turn(None, page(&["a", "d"], true, false), shelf);
+        let (shelf, new) = turn(&mut paging, page(&["a", "d"], true, false), shelf);
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "b", "c", "d"], 10), "nothing is gone before its end");
-        let (shelf, new) = paging.turn(None, page(&["c"], false, true), shelf);
+        let (shelf, new) = turn(&mut paging, page(&["c"], false, true), shelf);
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "c", "d"], 0), "and nothing known is spent again");
     }
 
     #[test]
     fn a_list_whose_beginning_nobody_saw_takes_nothing_away() {
-        let (shelf, _) = ToolPaging::default().turn(None, page(&["a", "b"], true, true), Tools::new());
-        let (shelf, new) = ToolPaging::default().turn(None, page(&["c"], false, true), shelf);
+        let (shelf, _) = turn(&mut ToolPaging::default(), page(&["a", "b"], true, true), Tools::new());
+        let (shelf, new) = turn(&mut ToolPaging::default(), page(&["c"], false, true), shelf);
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "b", "c"], 10));
     }
 
@@ -120,7 +135,7 @@ mod tests {
         let long = |end: &str| format!("{}{end}", "x".repeat(NAME_CHARS));
         let (one, other) = (long("one"), long("other"));
         let (shelf, new) =
-            ToolPaging::default().turn(None, page(&[&one, &other, "a\u{1b}b"], true, true), Tools::new());
+            turn(&mut ToolPaging::default(), page(&[&one, &other, "a\u{1b}b"], true, true), Tools::new());
         assert_eq!(names(&shelf), ["ab", &*long("…")], "without what acts on terminals, and cut");
         assert_eq!(new.tokens, 30, "each of the three is in the window");
         assert_eq!(shelf.values().map(|count| count.tokens).sum::<u64>(), 30, "also of those that look the same");
@@ -129,10 +144,10 @@ mod tests {
     #[test]
     fn pages_without_an_end_fill_no_memory_and_still_count() {
         let (mut paging, mut shelf, mut spent) = (ToolPaging::default(), Tools::new(), 0);
-        for turn in 0..TOOLS_MAX + 5 {
-            let name = turn.to_string();
+        for nth in 0..TOOLS_MAX + 5 {
+            let name = nth.to_string();
             let new;
-            (shelf, new) = paging.turn(None, page(&[&name], turn == 0, false), shelf);
+            (shelf, new) = turn(&mut paging, page(&[&name], nth == 0, false), shelf);
             spent += new.tokens;
         }
         assert_eq!(shelf.len(), TOOLS_MAX + 1, "by name up to the most, and the rest as one");

@@ -18,7 +18,7 @@ use domain::tokens::{Count, Family, Intake};
 use crate::budget::conversations::agent_windows::{AgentWindows, OpenWindow};
 use crate::budget::conversations::conversation::Conversation;
 use crate::budget::conversations::spend_series::SpendSeries;
-use crate::budget::conversations::tool_paging::ToolPage;
+use crate::budget::conversations::tool_paging::{ListTurn, ToolPage};
 use crate::budget::counting::visible::Counted;
 use crate::budget::pending_results::{PendingResult, PendingResults, UnreadResult};
 use crate::budget::usual_results::UsualSizes;
@@ -112,7 +112,7 @@ impl ConversationWindows {
         Some(id)
     }
 
-    /// A page of the tools behind a door entered. Only what is new is spent.
+    /// A page of the tools behind a door entered. Only what is new in this window is spent.
     pub(crate) fn enter_tools(
         &mut self,
         conversation: &Conversation,
@@ -125,10 +125,13 @@ impl ConversationWindows {
         let Some(open) = self.window(conversation, family, now) else { return };
         let before = open.window.shelves.get(&conversation.door).cloned().unwrap_or_default();
         let own = if page.is_last { page.own } else { before.own };
-        let (tools, new) = open.paging.turn(conversation.door, page, before.tools);
+        let ListTurn { tools, new, is_whole } = open.paging.turn(conversation.door, page, before.tools);
         let window = Arc::make_mut(&mut open.window);
         window.tool_list = tool_list;
         window.put_tools(conversation.door, tools, own, now);
+        if is_whole {
+            window.drop_carried_tools(conversation.door);
+        }
         if let (Some(session), Some(shelf)) = (&conversation.session, window.shelves.get_mut(&conversation.door)) {
             shelf.session.get_or_insert_with(|| Arc::clone(session));
         }
@@ -153,25 +156,15 @@ impl ConversationWindows {
         }
     }
 
-    /// Declares the agent's newest window empty. The tools behind its doors are in the next one again.
+    /// Declares the agent's newest window empty. The tools behind its doors stand in the next one as well, because its
+    /// program still has them; they were not passed again, so nothing came in.
     pub(crate) fn empty(&mut self, agent: AgentId, now: Timestamp) {
         let Some(emptied) = self.agents.get_mut(&agent).and_then(|agent_windows| agent_windows.open.pop()) else {
             return;
         };
-        let (family, shelves) = (emptied.window.family, emptied.window.shelves.clone());
-        let tool_list = emptied.window.tool_list;
+        let (family, tool_list) = (emptied.window.family, emptied.window.tool_list);
+        let shelves = emptied.window.shelves.iter().map(|(door, shelf)| (*door, shelf.carried_over())).collect();
         let next = Window { shelves, tool_list, ..Window::new((self.draw)(), agent, family, now) };
-        for (door, shelf) in &next.shelves {
-            let tools: Count = shelf.tools.values().copied().sum();
-            for (server, source, count) in
-                [(*door, TokenSource::Tools, tools), (None, TokenSource::OwnTools, shelf.own)]
-            {
-                if count.tokens > 0 {
-                    let both = Intake { passed: count, window: tool_list.of(count) };
-                    self.series.flowed(now, (agent, server, family), TokenFlow::In(source), both, 1);
-                }
-            }
-        }
         self.end(emptied.window, true, now);
         self.open(agent, next, now);
     }

@@ -9,6 +9,7 @@ use api::calls::Nothing;
 use api::calls::servers::{AddServer, ServerAdded, ServerList};
 use api::dto::AddressDto;
 use api::dto::server::HealthKind;
+use api::format::time;
 use api::{ApiError, Code};
 use clap::Args;
 use url::Url;
@@ -20,6 +21,7 @@ use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{one_line, quoted};
 use crate::cli::servers::consent;
+use crate::cli::servers::tools::not_offered_tools;
 use crate::config::Config;
 use crate::os::program_lookup;
 
@@ -116,8 +118,20 @@ fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
         HealthKind::Up => {
             screen.line(&format!("Added `{}`: {}.", server.name, protocol(server)));
             if let Some(tools) = &added.tools {
-                let names: Vec<String> = tools.iter().map(|tool| one_line(&tool.name)).collect();
-                screen.line(&format!("{} tools: {}", names.len(), names.join(", ")));
+                let offered = tools.iter().filter(|tool| tool.not_offered.is_none());
+                let names: Vec<String> = offered.map(|tool| one_line(&tool.name)).collect();
+                let count = time::count(u64::try_from(names.len()).unwrap_or(u64::MAX), "tool");
+                screen.line(&if names.is_empty() { count } else { format!("{count}: {}", names.join(", ")) });
+                if let Some(words) = not_offered_tools(tools) {
+                    screen.note(&words);
+                }
+            }
+            if let Some(why) = &added.tools_failed {
+                let name = &server.name;
+                screen.warning(&format!(
+                    "its tools could not be listed: {}. `taskwarden servers tools {name}` tries again.",
+                    one_line(why).trim_end_matches('.')
+                ));
             }
             Ok(DONE)
         }

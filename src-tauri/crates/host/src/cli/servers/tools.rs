@@ -4,9 +4,10 @@
 
 use api::calls::servers::tools::{OneChangedTool, SeeTools, ServerTools};
 use api::calls::{Done, OneServer};
-use api::dto::ToolDto;
 use api::dto::moment;
+use api::dto::server::NotOfferedWhy;
 use api::dto::server::tools::{DiffLine, DiffLineKind, ToolChangeKind, ToolChangesDto, ToolDiff};
+use api::dto::{NotOfferedDto, NotOfferedToolsDto, ToolDto};
 use api::format::time;
 use api::{ApiError, Code};
 use clap::Args;
@@ -17,6 +18,9 @@ use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{now, one_line};
 use crate::cli::output::table::{self, TableLayout, text};
 use crate::config::Config;
+
+/// Tools that are not offered, named at once. Judgement: a server with more of them is broken as a whole.
+const NAMED: usize = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
@@ -59,7 +63,7 @@ fn show(list: &ServerTools, name: &str, screen: &Screen) {
         .iter()
         .map(|tool| {
             let words = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-            vec![text(one_line(&tool.name)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
+            vec![text(shown_name(tool)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
         })
         .collect();
     let layout = TableLayout {
@@ -68,9 +72,48 @@ fn show(list: &ServerTools, name: &str, screen: &Screen) {
         spare: &["TASK", "EFFECT"],
     };
     table::print(screen, layout, rows);
+    if let Some(words) = not_offered_tools(&list.tools) {
+        screen.note(&words);
+    }
     if let Some(changes) = list.changes.as_ref().filter(|changes| !changes.tools.is_empty()) {
         screen.note(&format!("{}. `taskwarden servers tools {name} --changed` shows how.", sentence(changes)));
     }
+}
+
+/// The name of a tool; of one that is not offered with everything hidden spelled out.
+fn shown_name(tool: &ToolDto) -> String {
+    tool.not_offered.as_ref().map_or_else(|| one_line(&tool.name), |not_offered| not_offered.escaped_name.clone())
+}
+
+/// The tools that agents are not offered, each with the reason, for a note below the list.
+pub(crate) fn not_offered_tools(tools: &[ToolDto]) -> Option<String> {
+    let of: Vec<&NotOfferedDto> = tools.iter().filter_map(|tool| tool.not_offered.as_ref()).collect();
+    if of.is_empty() {
+        return None;
+    }
+    let mut lines = vec![format!("Not offered to agents: {}.", time::count(wide(of.len()), "tool"))];
+    for tool in of.iter().take(NAMED) {
+        let why = match tool.why {
+            NotOfferedWhy::InvalidName => "its name is not 1 to 128 of the characters A-Z a-z 0-9 _ - .",
+            NotOfferedWhy::Duplicate => "an earlier tool has the same name",
+        };
+        lines.push(format!("  \"{}\": {why}", tool.escaped_name));
+    }
+    if of.len() > NAMED {
+        lines.push(format!("  and {} more", of.len().saturating_sub(NAMED)));
+    }
+    Some(lines.join("\n"))
+}
+
+/// `3 not offered to agents (2 with a name that MCP does not allow, 1 with the name of an earlier tool)`.
+pub(crate) fn not_offered_counts(counts: &NotOfferedToolsDto) -> String {
+    let NotOfferedToolsDto { invalid_names, duplicates } = *counts;
+    let reasons =
+        [(invalid_names, "with a name that MCP does not allow"), (duplicates, "with the name of an earlier tool")];
+    let reasons: Vec<String> =
+        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let all = invalid_names.saturating_add(duplicates);
+    format!("{all} not offered to agents ({})", reasons.join(", "))
 }
 
 /// `3 tools changed since ada looked 2 days ago`.
@@ -80,7 +123,11 @@ fn sentence(changes: &ToolChangesDto) -> String {
         Some(by) => format!("since {} looked {when}", one_line(by)),
         None => format!("since they were first listed {when}"),
     };
-    format!("{} changed {since}", time::count(u64::try_from(changes.tools.len()).unwrap_or(u64::MAX), "tool"))
+    format!("{} changed {since}", time::count(wide(changes.tools.len()), "tool"))
+}
+
+fn wide(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 async fn show_changes(
@@ -149,7 +196,10 @@ fn shown(line: &DiffLine) -> String {
         DiffLineKind::Same => format!("    | {indent}{words}"),
         DiffLineKind::Removed => format!("  - | {indent}{words}"),
         DiffLineKind::Added => format!("  + | {indent}{words}"),
-        DiffLineKind::Skipped => format!("      ({words} lines are the same)"),
+        DiffLineKind::Skipped => match &*words {
+            "1" => "      (1 line is the same)".to_owned(),
+            many => format!("      ({many} lines are the same)"),
+        },
     }
 }
 

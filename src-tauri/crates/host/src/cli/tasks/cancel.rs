@@ -86,9 +86,19 @@ pub(crate) async fn revoke(command: RevokeArgs, config: &Config, screen: &Screen
     let core = CoreClient::attach(config)?;
     let list: CancelList = core.request("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
     if !screen.is_json() {
-        screen.line("Revoked the handle from its agent.");
+        let agent = list.stops.first().and_then(|stop| stop.task.as_ref()).map(|task| task.agent.as_deref());
+        screen.line(&revoked_words(agent.flatten()));
     }
     report(list, false, &core, config, screen).await
+}
+
+/// What revoking did to the agent of a task; a task that a person started has none.
+fn revoked_words(agent: Option<&str>) -> String {
+    match agent {
+        Some(agent) => format!("Revoked the handle from agent `{}`.", one_line(agent)),
+        None => "No agent has this task, so no handle was revoked; it is cancelled as by `taskwarden tasks cancel`."
+            .to_owned(),
+    }
 }
 
 /// All open tasks that match and are not being cancelled yet.

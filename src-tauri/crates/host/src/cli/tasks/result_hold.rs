@@ -23,7 +23,7 @@ pub(crate) struct ReleaseArgs {
     /// Give the agent the whole result.
     #[arg(long)]
     deliver: bool,
-    /// Give the agent a short result; it reads the rest in parts.
+    /// Give the agent a preview; it reads the rest in parts.
     #[arg(long)]
     slices: bool,
     /// Give the agent the result cut to about this many tokens, such as `5k`.
@@ -65,7 +65,7 @@ pub(crate) async fn release(command: ReleaseArgs, config: &Config, screen: &Scre
     let when = if task.over { "" } else { " when it is ready" };
     screen.line(&match form {
         Some(FormDto::Whole) => format!("The agent gets the result{when}."),
-        Some(FormDto::Slices) => format!("The agent gets a short result{when}, and reads the rest in parts."),
+        Some(FormDto::Slices) => format!("The agent gets a preview{when}, and reads the rest in parts."),
         Some(FormDto::Trimmed) => format!("The agent gets the result{when}, cut to that size."),
         None => "The agent does not get the result.".into(),
     });

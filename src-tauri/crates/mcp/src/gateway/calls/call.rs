@@ -27,7 +27,7 @@ use crate::gateway::conversion::result_dialect;
 use crate::gateway::engine_errors;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::names::TargetTool;
-use crate::gateway::servers::{identities, targets};
+use crate::gateway::servers::{identities, offered_names, targets};
 use crate::gateway::tasks::modern_elicitation;
 use crate::server::request_params::members;
 use crate::server::rpc_error::RequestError;
@@ -49,10 +49,8 @@ pub(crate) async fn call(
     let begun = Instant::now();
     let params = &request.params;
     let name = tool_name(params)?;
-    if task_tools::may_be_task_tool(context, &name)
-        && let Some(answer) = Box::pin(of_task_tool(context, &name, request, stream, usage)).await
-    {
-        return answer;
+    if offered_names::is_task_tool(context, &name) {
+        return Box::pin(of_task_tool(context, &name, request, stream, usage)).await;
     }
     let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_local_call(params))?;
     param_headers::check(&context.state, &target, request).inspect_err(|_| usage.add_local_call(params))?;
@@ -113,20 +111,17 @@ fn tool_name(params: &RequestParams) -> Result<Cow<'_, str>, RequestError> {
     params.get("name").and_then(meaning).ok_or_else(|| RequestError::params("`name` must be a text"))
 }
 
-/// The answer of a task tool; `None` when the server has a tool of this name, which wins.
+/// The answer of a task tool.
 async fn of_task_tool(
     context: &RequestContext,
     name: &str,
     request: &Request,
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
-) -> Option<Result<RawResult, RequestError>> {
-    if !task_tools::is_task_tool(context, name).await {
-        return None;
-    }
+) -> Result<RawResult, RequestError> {
     usage.add_local_call(&request.params);
     resumption::offer_request(&context.state, stream, request);
-    Some(task_tools::call(context, name, &request.params, stream, usage).await)
+    task_tools::call(context, name, &request.params, stream, usage).await
 }
 
 /// Makes the call, and passes progress on until it is answered.

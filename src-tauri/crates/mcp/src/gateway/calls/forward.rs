@@ -19,6 +19,7 @@ use crate::gateway::clients::usage::UsageReport;
 use crate::gateway::conversion::result_dialect;
 use crate::gateway::engine_errors::{INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, code, unreached};
 use crate::gateway::model_text::refused;
+use crate::gateway::off_worker;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::{GatewayConnection, connect, connect_in_time, declared_capabilities};
 use crate::gateway::servers::{identities, targets};
@@ -123,12 +124,16 @@ async fn exchange(
             Answer::Result(raw) => raw,
             Answer::Error(raw) => return Err(RequestError::raw(&error_for_client(context, raw))),
         };
-        let for_agent = identities::for_agent(context, connection.server, None);
-        let result = rewrite_raw(RewrittenPart::Result(&request.method), raw, &for_agent);
-        if context.is_modern() || !needs_input(&result) {
-            return Ok(result_dialect::fit(context, &request.method, result));
+        let (of, method, server) = (context.clone(), request.method.clone(), connection.server);
+        let read = off_worker::on_text(raw.get().len(), move || {
+            let result = rewrite_raw(RewrittenPart::Result(&method), raw, &identities::for_agent(&of, server, None));
+            let is_last = of.is_modern() || !needs_input(&result);
+            if is_last { Ok(result_dialect::fit(&of, &method, result)) } else { Err(result) }
+        });
+        match read.await.ok_or_else(off_worker::failed)? {
+            Ok(result) => return Ok(result),
+            Err(asked) => params = next_round(context, params, &asked, stream).await?,
         }
-        params = next_round(context, params, &result, stream).await?;
     }
     Err(RequestError::new(RequestErrorKind::OfTool(SERVER_ERROR), refused::asks_without_end()))
 }

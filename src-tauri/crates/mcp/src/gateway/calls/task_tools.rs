@@ -1,7 +1,8 @@
 //! Calls of the four task tools, for clients that know no tasks (ruling 23): wait, read, list, cancel.
 //!
-//! Offered by token and by what the client declares. A task is found by its handle alone, never by equal arguments. A
-//! server's tool of the same name wins. The definitions are `model_text/tool_definitions.rs`.
+//! Offered by token and by what the client declares. A task is found by its handle alone, never by equal arguments. The
+//! four names are ours: a server's tool of such a name has a prefix (`servers/offered_names.rs`). The definitions are
+//! `model_text/tool_definitions.rs`.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::gateway::clients::call_timeout::{TimeoutWatch, WaitingProgram};
 use crate::gateway::clients::usage::UsageReport;
 use crate::gateway::conversion::modern_task;
 use crate::gateway::engine_errors;
-use crate::gateway::model_text::tool_definitions::{CANCEL, LIST, RESULT, WAIT};
+use crate::gateway::model_text::tool_definitions::{LIST, RESULT, WAIT};
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::results::outcome::LostTask;
 use crate::gateway::results::pages::PageRange;
@@ -25,25 +26,6 @@ use crate::gateway::results::{cutting, outcome, pages, preview};
 use crate::gateway::tasks::{lookup, modern_tasks, notes};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{RawResult, RequestParams, ResponseStream};
-
-/// Whether this name is a task tool, unless a server has a tool of that name.
-pub(crate) fn may_be_task_tool(context: &RequestContext, name: &str) -> bool {
-    matches!(name, WAIT | RESULT | LIST | CANCEL) && context.has_task_tools()
-}
-
-/// Whether this name is a task tool for this agent.
-pub(crate) async fn is_task_tool(context: &RequestContext, name: &str) -> bool {
-    if !may_be_task_tool(context, name) {
-        return false;
-    }
-    // At the endpoint of all servers, theirs have a prefix.
-    let Some(server) = context.server else { return true };
-    match context.state.engine.tools(server).await {
-        Ok(tools) => !tools.iter().any(|tool| tool.name == name),
-        // A server that is away could do nothing with the call; the task tool reads what is here.
-        Err(_) => true,
-    }
-}
 
 /// Answers the call of a task tool.
 ///

@@ -151,14 +151,15 @@ impl<'a> UsageReport<'a> {
         self.add(Passed::Handle(answer));
     }
 
-    pub(crate) fn add_tools(&mut self, page: &ReportedToolPage<'_>) {
+    /// A page of a list of tools, as it is added to a report.
+    pub(crate) fn tool_page(page: &ReportedToolPage<'_>) -> Passed {
         let tools = |list: &str| Payload::new(format!("{{\"tools\":{list}}}"));
         // A member that is no list has no tools.
         let list = if page.list.trim_start().starts_with('[') { page.list } else { "[]" };
         let own: Vec<&str> = page.own.iter().map(|tool| tool.get()).collect();
         let own = format!("[{}]", own.join(","));
         let ReportedToolPage { is_first, is_last, .. } = *page;
-        self.add(Passed::Tools { list: tools(list), own: tools(&own), is_first, is_last });
+        Passed::Tools { list: tools(list), own: tools(&own), is_first, is_last }
     }
 
     /// The request is answered. An answer that nobody reads does not count.

@@ -13,14 +13,17 @@ use serde_json::value::RawValue;
 use crate::gateway::conversion::meta::{META_SERVER, server_info};
 use crate::gateway::conversion::modern_task;
 use crate::gateway::conversion::raw_json::ObjectWriter;
+use crate::gateway::listings::offered_pages::NamesSoFar;
 use crate::gateway::listings::own_listings;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::listing_cache::Listing;
 use crate::gateway::servers::names::{NamedServer, prefixed, wrap_template, wrap_uri};
+use crate::gateway::servers::offered_names::OfferedNames;
 use crate::gateway::servers::{listing_cache, names};
 use crate::gateway::state::GatewayState;
 use crate::server::rpc_error::RequestError;
+use crate::wire::raw_json::text_member;
 use crate::wire::rewrite::{Identity, RewrittenPart, json_text, meaning, rewrite};
 
 /// What one server adds to a merged list.
@@ -59,10 +62,17 @@ impl ListingPage {
         self.entries.push_str(entry);
     }
 
-    /// Adds entries of a server from this one on, until the page is full.
+    /// Adds entries of a server from this one on, until the page is full. Tools that are not offered are left out.
     pub(crate) fn push_listing(&mut self, context: &RequestContext, of: &ServerListing, kind: ListKind, from: usize) {
         let Some(listing) = &of.listing else { return };
-        for (at, entry) in listing.entries(kind).enumerate().skip(from) {
+        let offered = OfferedNames::of(context, &of.server);
+        let mut so_far = NamesSoFar::default();
+        for (at, entry) in listing.entries(kind).enumerate() {
+            // Also of earlier pages: their names are taken.
+            let is_left_out = kind == ListKind::Tools && !is_offered(&offered, &mut so_far, entry);
+            if is_left_out || at < from {
+                continue;
+            }
             if !self.entries.is_empty() && self.entries.len() + entry.len() > self.most_bytes {
                 self.next_cursor = Some(names::cursor(of.server.id, at));
                 return;
@@ -100,6 +110,12 @@ impl ListingPage {
         }
         written.finish()
     }
+}
+
+/// Whether a listed tool is offered, and is the first under its name.
+fn is_offered(offered: &OfferedNames, so_far: &mut NamesSoFar, tool: &str) -> bool {
+    let name = text_member(tool, ListKind::Tools.identity());
+    name.is_some_and(|name| offered.name(&name).is_some_and(|name| so_far.add(&name)))
 }
 
 /// One entry with its identity at the endpoint of all servers, by the same table as whole lists.

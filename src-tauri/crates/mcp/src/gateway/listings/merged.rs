@@ -4,6 +4,8 @@
 //! each in its own order, with prefixed names; a server that is away is left out, and a log message says so. Reading and
 //! caching lists is `servers/listing.rs`.
 
+use domain::ids::ServerId;
+use engine::Passed;
 use futures::future::join_all;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -14,9 +16,11 @@ use crate::gateway::conversion::meta::META_LEVEL;
 use crate::gateway::conversion::{raw_json, result_uri};
 use crate::gateway::listings::listing_page::{ListingPage, ServerListing};
 use crate::gateway::listings::own_listings;
+use crate::gateway::off_worker;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::connect_in_time;
+use crate::gateway::servers::listing_cache::Listing;
 use crate::gateway::servers::names::{NamedServer, name_servers};
 use crate::gateway::servers::{listing, names};
 use crate::server::rpc_error::RequestError;
@@ -67,6 +71,24 @@ async fn merged(
     if is_first {
         log_servers_away(context, request, &listings, stream).await;
     }
+    let bytes = listings.iter().filter_map(|one| one.listing.as_deref()).map(Listing::bytes).sum();
+    let of = context.clone();
+    let answered = off_worker::on_text(bytes, move || page_of(&of, kind, from, &listings));
+    let (page, reported) = answered.await.ok_or_else(off_worker::failed)??;
+    if let Some(reported) = reported {
+        usage.add(reported);
+    }
+    Ok(page)
+}
+
+/// The page that begins at this entry, and what is reported of it.
+fn page_of(
+    context: &RequestContext,
+    kind: ListKind,
+    from: Option<(ServerId, usize)>,
+    listings: &[ServerListing],
+) -> Result<(Box<RawValue>, Option<Passed>), RequestError> {
+    let is_first = from.is_none();
     let mut page = ListingPage::empty(context.state.policy.gateway.merged_page_bytes);
     let (begin_at, first_entry) = from.map_or((None, 0), |(server, entry)| (Some(server), entry));
     let is_begin = |listing: &&ServerListing| begin_at.is_none_or(|server| server == listing.server.id);
@@ -77,17 +99,19 @@ async fn merged(
         }
     }
     let is_last = page.is_last();
+    let mut reported = None;
     match kind {
         ListKind::Tools => {
-            let own = if is_last { own_listings::definitions(context, |_| false) } else { Vec::new() };
-            usage.add_tools(&ReportedToolPage { list: &page.list(), own: &own, is_first, is_last });
+            let own = if is_last { own_listings::definitions(context) } else { Vec::new() };
+            let list = page.list();
+            reported = Some(UsageReport::tool_page(&ReportedToolPage { list: &list, own: &own, is_first, is_last }));
             own.iter().for_each(|tool| page.push(tool.get()));
         }
         ListKind::Templates if is_last => page.push(raw_json::serialize(&result_uri::template())?.get()),
         ListKind::Templates | ListKind::Prompts | ListKind::Resources => {}
     }
-    let page = page.finish(context, kind, &listings)?;
-    Ok(if kind == ListKind::Tools { own_listings::with_task_support(context, page) } else { page })
+    let page = page.finish(context, kind, listings)?;
+    Ok((if kind == ListKind::Tools { own_listings::with_task_support(context, page) } else { page }, reported))
 }
 
 async fn server_listing(context: &RequestContext, kind: ListKind, server: NamedServer) -> ServerListing {

@@ -1,7 +1,7 @@
 //! What the gateway adds to the lists of one server: the task tools, the template of results, and `taskSupport`.
 //!
-//! It leaves output schemas out for clients that know no tasks. Otherwise a page passes through raw; additions follow on
-//! the last one. A server without resources is not asked for them: results are resources of the gateway's, so agents may
+//! It leaves out output schemas for clients that know no tasks, and tools that are not offered (decision 0046). Otherwise a
+//! page passes through raw; additions follow on the last one. A server without resources is not asked for them: results are resources of the gateway's, so agents may
 //! ask at every endpoint. Lists of all servers are `merged.rs`.
 
 use std::borrow::Cow;
@@ -14,13 +14,16 @@ use crate::gateway::clients::usage::{ReportedToolPage, UsageReport};
 use crate::gateway::conversion::{raw_json, result_uri};
 use crate::gateway::listings::listing_page::ListingPage;
 use crate::gateway::model_text::tool_definitions;
+use crate::gateway::off_worker;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::connect;
 use crate::gateway::servers::listing_cache;
+use crate::gateway::servers::offered_names::OfferedNames;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{Request, ResponseStream};
 use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
+use crate::wire::rewrite::json_text;
 
 const SCHEMA: &str = "outputSchema";
 /// Tools of one server that are remembered. As the engine's own list of them.
@@ -37,16 +40,47 @@ pub(crate) async fn tools(
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<Box<RawValue>, RequestError> {
+    let cursor = request.params.text("cursor");
     let is_first = request.params.said("cursor").is_none();
     let page = forward::request(context, request, stream, usage).await?;
-    context.state.listings.remember_tools(server, page.get(), is_first, TOOLS_MAX);
-    let page = map_tools(with_task_support(context, page), |tool| without_schema(context, tool));
-    let is_last = is_last(&page);
-    let taken = |name: &str| context.state.listings.tool(server, name).is_some();
-    let own = if is_last { definitions(context, taken) } else { Vec::new() };
-    let list = member(page.get(), "tools").unwrap_or("[]");
-    usage.add_tools(&ReportedToolPage { list, own: &own, is_first, is_last });
-    Ok(append(page, ListKind::Tools, &own))
+    let of = context.clone();
+    let answered = off_worker::on_text(page.get().len(), move || {
+        of.state.listings.remember_tools(server, page.get(), is_first, TOOLS_MAX);
+        let page = offered_tools(&of, server, cursor.as_deref(), page);
+        let page = map_tools(with_task_support(&of, page), |tool| Some(without_schema(&of, tool)));
+        let is_last = is_last(&page);
+        let own = if is_last { definitions(&of) } else { Vec::new() };
+        let list = member(page.get(), "tools").unwrap_or("[]");
+        let reported = UsageReport::tool_page(&ReportedToolPage { list, own: &own, is_first, is_last });
+        (append(page, ListKind::Tools, &own), reported)
+    });
+    let (page, reported) = answered.await.ok_or_else(off_worker::failed)?;
+    usage.add(reported);
+    Ok(page)
+}
+
+/// The page with the tools that are offered, under the names that they are offered by.
+fn offered_tools(
+    context: &RequestContext,
+    server: ServerId,
+    cursor: Option<&str>,
+    page: Box<RawValue>,
+) -> Box<RawValue> {
+    let Some(offered) = OfferedNames::of_server(context, server) else { return page };
+    let pages = &context.state.offered_pages;
+    let mut so_far = pages.before(server, context.agent, cursor);
+    let page = map_tools(page, |tool| {
+        let name = text_member(tool, "name")?;
+        let offered = offered.name(&name).filter(|offered| so_far.add(offered))?;
+        if offered == name {
+            return Some(Cow::Borrowed(tool));
+        }
+        Some(Cow::Owned(with_members(tool, &[("name", json_text(&offered).into())], &[])))
+    });
+    if let Some(next) = text_member(page.get(), "nextCursor").filter(|next| !next.is_empty()) {
+        pages.goes_on(server, context.agent, &next, so_far);
+    }
+    page
 }
 
 fn is_last(page: &RawValue) -> bool {
@@ -96,12 +130,13 @@ fn append(page: Box<RawValue>, kind: ListKind, more: &[Box<RawValue>]) -> Box<Ra
     RawValue::from_string(with_members(text, &[(kind.member(), list.into())], &[])).unwrap_or(page)
 }
 
-/// The page with its tools rewritten; the page itself where none changes.
-fn map_tools(page: Box<RawValue>, rewrite: impl Fn(&str) -> Cow<'_, str>) -> Box<RawValue> {
-    let tools: Vec<Cow<'_, str>> = listing_cache::entries(page.get(), ListKind::Tools).map(rewrite).collect();
-    if tools.iter().all(|tool| matches!(tool, Cow::Borrowed(_))) {
+/// The page with its tools rewritten, without those of which nothing is left; the page itself where none changes.
+fn map_tools(page: Box<RawValue>, rewrite: impl FnMut(&str) -> Option<Cow<'_, str>>) -> Box<RawValue> {
+    let tools: Vec<Option<Cow<'_, str>>> = listing_cache::entries(page.get(), ListKind::Tools).map(rewrite).collect();
+    if tools.iter().all(|tool| matches!(tool, Some(Cow::Borrowed(_)))) {
         return page;
     }
+    let tools: Vec<Cow<'_, str>> = tools.into_iter().flatten().collect();
     let tools = format!("[{}]", tools.join(","));
     RawValue::from_string(with_members(page.get(), &[("tools", tools.into())], &[])).unwrap_or(page)
 }
@@ -115,10 +150,10 @@ pub(crate) fn with_task_support(context: &RequestContext, page: Box<RawValue>) -
     map_tools(page, |tool| {
         let execution = member(tool, "execution").unwrap_or("{}");
         if member(execution, "taskSupport").is_some() || !tool.starts_with('{') {
-            return Cow::Borrowed(tool);
+            return Some(Cow::Borrowed(tool));
         }
         let execution = with_members(execution, &[("taskSupport", "\"optional\"".into())], &[]);
-        Cow::Owned(with_members(tool, &[("execution", execution.into())], &[]))
+        Some(Cow::Owned(with_members(tool, &[("execution", execution.into())], &[])))
     })
 }
 
@@ -132,17 +167,10 @@ pub(crate) fn without_schema<'e>(context: &RequestContext, tool: &'e str) -> Cow
     Cow::Owned(with_members(tool, &[], &[SCHEMA]))
 }
 
-/// The definitions of the task tools for this agent, but for those whose names are `taken` by its server.
-pub(crate) fn definitions(context: &RequestContext, taken: impl Fn(&str) -> bool) -> Vec<Box<RawValue>> {
+/// The definitions of the task tools for this agent.
+pub(crate) fn definitions(context: &RequestContext) -> Vec<Box<RawValue>> {
     if !context.has_task_tools() {
         return Vec::new();
     }
-    let free = tool_definitions::definitions().into_iter().filter(|(name, _)| {
-        let is_taken = taken(name);
-        if is_taken {
-            tracing::info!(tool = name, "a server has a tool of this name, so the gateway's own is left out");
-        }
-        !is_taken
-    });
-    free.filter_map(|(_, tool)| raw_json::serialize(&tool).ok()).collect()
+    tool_definitions::definitions().into_iter().filter_map(|(_, tool)| raw_json::serialize(&tool).ok()).collect()
 }

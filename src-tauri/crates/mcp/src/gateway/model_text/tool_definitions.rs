@@ -13,6 +13,9 @@ pub(crate) const LIST: &str = "tasks_list";
 
 pub(crate) const CANCEL: &str = "tasks_cancel";
 
+/// The names of all four.
+pub(crate) const NAMES: [&str; 4] = [WAIT, RESULT, LIST, CANCEL];
+
 /// The definitions, by name.
 pub(crate) fn definitions() -> [(&'static str, Value); 4] {
     let task = json!({"type": "string", "description": "The handle that the call named, such as hdl_3k9f2m7q."});

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::gateway::conversion::raw_json;
 use crate::gateway::engine_errors::{METHOD_NOT_FOUND, code, unreached};
+use crate::gateway::off_worker;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::GatewayConnection;
@@ -38,6 +39,12 @@ pub(crate) async fn get(
         return Ok(Some(listing));
     }
     let Some(listing) = read(context, connection, kind).await? else { return Ok(None) };
+    let (of, server) = (Arc::clone(state), connection.server);
+    let remembered = off_worker::on_text(listing.bytes(), move || {
+        of.listings.remember(server, kind, &listing);
+        listing
+    });
+    let listing = remembered.await.ok_or_else(off_worker::failed)?;
     Ok(Some(state.listings.put(connection, kind, listing)))
 }
 

@@ -35,6 +35,11 @@ impl Listing {
         self.pages.iter().flat_map(move |page| entries(page.get(), kind))
     }
 
+    /// Bytes of its pages together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.iter().map(|page| page.get().len()).sum()
+    }
+
     /// The names or URIs of the entries.
     pub(crate) fn identities(&self, kind: ListKind) -> impl Iterator<Item = Cow<'_, str>> {
         self.entries(kind).filter_map(move |entry| text_member(entry, kind.identity()))
@@ -147,7 +152,6 @@ impl ListingCache {
 
     /// Keeps a listing that was read on this connection, unless the list changed meanwhile.
     pub(crate) fn put(&self, connection: &GatewayConnection, kind: ListKind, listing: Listing) -> Arc<Listing> {
-        self.remember(connection.server, kind, &listing);
         let listing = Arc::new(listing);
         let mut connections = self.connections.lock();
         let known = connections.get_mut(&(connection.server, connection.own_agent()));
@@ -160,14 +164,19 @@ impl ListingCache {
         listing
     }
 
-    fn remember(&self, server: ServerId, kind: ListKind, listing: &Listing) {
+    /// Remembers the names of a listing. Takes long where it is long.
+    pub(crate) fn remember(&self, server: ServerId, kind: ListKind, listing: &Listing) {
         let identities = || listing.identities(kind).map(Cow::into_owned).collect();
         match kind {
             ListKind::Tools => {
-                let tools = listing
-                    .entries(kind)
-                    .filter_map(|tool| Some((text_member(tool, "name")?.into_owned(), Arc::from(tool))));
-                self.tools.lock().insert(server, tools.collect());
+                let mut tools: HashMap<String, Arc<str>> = HashMap::new();
+                for tool in listing.entries(kind) {
+                    if let Some(name) = text_member(tool, "name") {
+                        // Of several with one name agents are offered the first.
+                        tools.entry(name.into_owned()).or_insert_with(|| Arc::from(tool));
+                    }
+                }
+                self.tools.lock().insert(server, tools);
                 if listing.pages.iter().any(|page| page.get().contains(ANNOTATION)) {
                     self.has_param_headers.store(true, Ordering::Release);
                 }
@@ -193,7 +202,7 @@ impl ListingCache {
                 self.has_param_headers.store(true, Ordering::Release);
             }
             if let Some(name) = text_member(tool, "name") {
-                known.insert(name.into_owned(), Arc::from(tool));
+                known.entry(name.into_owned()).or_insert_with(|| Arc::from(tool));
             }
         }
     }

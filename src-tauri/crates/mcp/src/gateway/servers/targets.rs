@@ -16,7 +16,8 @@ use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::{capability_of, connect, connect_in_time};
 use crate::gateway::servers::listing_cache::may_expand_to;
 use crate::gateway::servers::names::{NamedServer, TargetTool};
-use crate::gateway::servers::{listing, names};
+use crate::gateway::servers::offered_names::OfferedNames;
+use crate::gateway::servers::{listing, names, offered_names};
 use crate::gateway::state::GatewayState;
 use crate::server::rpc_error::RequestError;
 
@@ -26,7 +27,16 @@ use crate::server::rpc_error::RequestError;
 /// When there is none of this name.
 pub(crate) async fn tool(context: &RequestContext, name: &str) -> Result<TargetTool, RequestError> {
     let unknown = || RequestError::params(access::unknown_tool(name));
+    if !offered_names::may_be_of_server(context, name) {
+        return Err(unknown());
+    }
     match by_name(context, name) {
+        ByName::Named(server, tool) if offered_names::may_be_renamed(context, name) => {
+            let tool = Box::pin(renamed_tool(context, server, name)).await.map_or_else(|| Arc::from(tool), Arc::from);
+            Ok(TargetTool { server, tool })
+        }
+        // A prefix alone.
+        ByName::Named(_, "") => Err(unknown()),
         ByName::Named(server, tool) => Ok(TargetTool { server, tool: context.meter.tool(tool) }),
         ByName::Shortened(server) => {
             let (server, tool) = Box::pin(by_listing(context, ListKind::Tools, &server, name)).await;
@@ -34,6 +44,16 @@ pub(crate) async fn tool(context: &RequestContext, name: &str) -> Result<TargetT
         }
         ByName::Unknown => Err(unknown()),
     }
+}
+
+/// The tool behind a name with a prefix at the endpoint of one server; `None` where the server's own name is meant. A
+/// server may list both, and the first of them is offered. If it is away, it is asked for the one that we renamed.
+async fn renamed_tool(context: &RequestContext, server: ServerId, name: &str) -> Option<String> {
+    let offered = OfferedNames::of_server(context, server)?;
+    let renamed = offered.renamed(name)?;
+    let listed = listed_names(context, server, ListKind::Tools).await.unwrap_or_default();
+    let found = offered.find(listed.into_iter().map(Cow::Owned), name);
+    Some(found.map_or_else(|| renamed.to_owned(), Cow::into_owned))
 }
 
 /// Finds the prompt that an agent names: its server, and its name there.
@@ -73,8 +93,16 @@ fn by_name<'n>(context: &RequestContext, name: &'n str) -> ByName<'n> {
 /// The whole of a shortened name, which only the server's listing has. If the server is away, the rest goes to it as it
 /// is.
 async fn by_listing(context: &RequestContext, kind: ListKind, server: &NamedServer, name: &str) -> (ServerId, String) {
-    let whole = listed_names(context, server.id, kind).await.unwrap_or_default();
-    let whole = whole.into_iter().find(|whole| names::prefixed(&server.slug, whole) == name);
+    let listed = listed_names(context, server.id, kind).await.unwrap_or_default();
+    let whole = match kind {
+        ListKind::Tools => {
+            let offered = OfferedNames::of(context, server);
+            offered.find(listed.into_iter().map(Cow::Owned), name).map(Cow::into_owned)
+        }
+        ListKind::Prompts | ListKind::Resources | ListKind::Templates => {
+            listed.into_iter().find(|whole| names::prefixed(&server.slug, whole) == name)
+        }
+    };
     let rest = || names::split(name).map_or_else(String::new, |(_, rest)| rest.to_owned());
     (server.id, whole.unwrap_or_else(rest))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::budget::window::{CountingSettings, ListedTools, TokenSource, Window};
+use domain::budget::window::{CarriedTools, CountingSettings, ListedTools, TokenSource, Window};
 use domain::client::profile::{self, ToolListCost};
 use domain::ids::{
     AgentId, ConnectionId, HaltId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey,
@@ -445,8 +445,16 @@ pub(crate) fn windows() -> Vec<Window> {
             (Arc::from("a"), count(2, Exactness::About)),
         ]),
         own: count(3, Exactness::AtMost),
+        carried: CarriedTools::default(),
     };
-    let shelves = BTreeMap::from([(None, ListedTools::default()), (Some(ServerId::from_random(113)), shelf)]);
+    let carried = CarriedTools {
+        tools: BTreeMap::from([(Arc::from("c"), count(8, Exactness::About))]),
+        own: count(9, Exactness::Exact),
+    };
+    let shelves = BTreeMap::from([
+        (None, ListedTools { carried, ..ListedTools::default() }),
+        (Some(ServerId::from_random(113)), shelf),
+    ]);
     let sums = |tokens| TokenSource::ALL.into_iter().map(|source| (source, count(tokens, Exactness::About))).collect();
     let full = Window {
         ended: Some(at(114)),

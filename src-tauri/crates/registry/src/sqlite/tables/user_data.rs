@@ -21,6 +21,8 @@ pub(crate) struct UserDataRow {
     key: String,
     changed: i64,
     value_sealed: Option<Vec<u8>>,
+    /// It is taken away, or so short that it may use the reserve when the disk is full.
+    is_small: bool,
 }
 
 fn place(row: &str) -> FieldLocation<'_> {
@@ -51,7 +53,14 @@ impl UserDataRow {
         let row = row_name(kind, key);
         let seal = |value: &str| sealer.seal(place(&row), value.as_bytes()).map_err(StoreContext::sealing(operation));
         let value_sealed = value.map(seal).transpose()?;
-        Ok(Self { kind: kind.to_owned(), key: key.to_owned(), changed: at.as_millis(), value_sealed })
+        let is_small = value_sealed.as_ref().is_none_or(|sealed| sealed.len() <= limits.reserve_change_bytes);
+        Ok(Self { kind: kind.to_owned(), key: key.to_owned(), changed: at.as_millis(), value_sealed, is_small })
+    }
+
+    /// Whether it is taken away, or small. Everything here is put by people: an answer that is being written, a snooze, a
+    /// setting.
+    pub(crate) const fn is_small(&self) -> bool {
+        self.is_small
     }
 }
 

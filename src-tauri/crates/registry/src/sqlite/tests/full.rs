@@ -3,15 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::audit::Verb;
+use domain::agent::{Agent, TokenDigest};
+use domain::audit::{Actor, AuditEvent, Verb};
+use domain::budget::window::CountingSettings;
 use domain::policy::Policy;
-use domain::ports::{Commit, CommitError, Recording, RecordingFault, Registry, RegistryError};
+use domain::ports::{
+    AgentUnit, Commit, CommitError, Recording, RecordingFault, Registry, RegistryError, RuleUnit, ServerUnit,
+};
+use domain::rule::{Rule, RuleScope};
 use domain::task::TaskHandle;
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
+use testkit::build::http_server;
 use testkit::contract::{ContractFixtures, commit_of};
 
 use crate::seal::SealKey;
@@ -26,6 +32,24 @@ const RESERVE: u64 = 50_000;
 /// A person's wish to stop.
 fn stop(handle: &TaskHandle) -> Commit {
     Commit { audit: vec![FIXTURES.fact(1, Verb::CancelBegun, "asked")], ..commit_of(handle, Phase::Cancelling) }
+}
+
+/// An agent with access.
+fn agent() -> Agent {
+    Agent {
+        id: FIXTURES.agent(1),
+        name: "claude".into(),
+        created: Timestamp::EPOCH,
+        revoked: None,
+        token: TokenDigest::of("twa_1"),
+        token_made: Timestamp::EPOCH,
+        seen: None,
+        client: None,
+        learned_timeout: None,
+        task_tools: true,
+        calls: 0,
+        meter: CountingSettings::default(),
+    }
 }
 
 /// A registry whose file may grow by this many pages only.
@@ -91,6 +115,76 @@ async fn without_room_for_the_reserve_new_work_is_refused_and_stops_are_not() {
     assert_eq!(registry.note_contacts(Vec::new()).await, Ok(()), "nothing to note needs no room");
     let recorded = registry.commit(stop(&handle)).await;
     assert!(recorded.is_ok(), "a stop is recorded: {recorded:?}");
+}
+
+#[tokio::test]
+async fn while_new_work_is_refused_people_still_take_away_and_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let registry = cramped(&path, 40).await;
+    let (agent, server) = (agent(), http_server(7_001, "ci"));
+    let rule = Rule { hold_results: Some(true), ..Rule::new(RuleScope::Agent(agent.id)) };
+    registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() }).await.expect("an agent is added");
+    registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("a server is added");
+    let with_rule = RuleUnit { rule: rule.clone(), remove: false, audit: Vec::new() };
+    registry.put_rule(with_rule.clone()).await.expect("a rule is set");
+    registry.desk_put("draft", "old", Some("x".into()), Timestamp::EPOCH).await.expect("a draft is stored");
+    let mut handle = FIXTURES.call(1, 100);
+    handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
+    let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
+    registry.commit(Commit { payloads: vec![large], ..commit_of(&handle, Phase::Done) }).await.expect_err("no room");
+    // A folder in the place of the next reserve: it cannot be made.
+    std::fs::create_dir(folder.path().join("reserve.new")).expect("blocks the reserve");
+
+    let full = || RegistryError::Full { path: path.clone() };
+    let is_refused = |what: &str| {
+        assert_eq!(registry.recording(), Recording::Impossible(RecordingFault::DiskFull), "{what}");
+    };
+    let admitted = registry.admit(commit_of(&FIXTURES.call(2, 100), Phase::Running)).await;
+    assert_eq!(admitted, Err(full().into()), "new work is refused");
+    assert_eq!(registry.put_rule(with_rule).await, Err(full()), "and so is a new rule");
+    let fact = |verb| FIXTURES.fact(1, verb, "by a person");
+    let revoked = Agent { revoked: Some(Timestamp::from_millis(5)), ..agent.clone() };
+    let unit = AgentUnit { agent: revoked, audit: vec![fact(Verb::AgentRevoked)] };
+    registry.put_agent(unit).await.expect("an agent is revoked");
+    is_refused("still no new work");
+    let unit = RuleUnit { rule, remove: true, audit: vec![fact(Verb::RuleChanged)] };
+    registry.put_rule(unit).await.expect("a rule is removed");
+    registry.remove_server(server.id, vec![fact(Verb::ServerRemoved)]).await.expect("a server is removed");
+    registry.record(vec![fact(Verb::BudgetChanged)]).await.expect("what a person did is recorded");
+    let at = Timestamp::from_millis(6);
+    registry.desk_put("draft", "new", Some("an answer".into()), at).await.expect("a draft is stored");
+    registry.desk_put("draft", "old", None, at).await.expect("and one is taken away");
+    let decided = vec![fact(Verb::AnswerBegun)];
+    registry.desk_decide("rule", "a", "yes".into(), decided).await.expect("what a person decided is stored");
+    registry.commit(stop(&handle)).await.expect("a task is cancelled");
+    is_refused("new work is still refused after all of them");
+
+    let known = registry.agents().await.expect("agents read");
+    assert!(known.iter().all(|agent| agent.revoked.is_some()), "access is gone: {known:?}");
+    assert_eq!(registry.servers().await, Ok(Vec::new()), "the server is gone");
+    assert_eq!(registry.rules().await, Ok(Vec::new()), "the rule is gone");
+    let drafts = registry.desk_list("draft").await.expect("drafts read");
+    assert_eq!(drafts.iter().map(|item| &*item.key).collect::<Vec<_>>(), ["new"]);
+    assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
+}
+
+#[tokio::test]
+async fn without_room_what_the_system_records_and_large_user_data_waits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let registry = cramped(&path, 20).await;
+    let mut handle = FIXTURES.call(1, 100);
+    handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
+    let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
+    registry.commit(Commit { payloads: vec![large], ..commit_of(&handle, Phase::Done) }).await.expect_err("no room");
+    std::fs::create_dir(folder.path().join("reserve.new")).expect("blocks the reserve");
+    let full = || RegistryError::Full { path: path.clone() };
+    let own = AuditEvent { actor: Actor::System("retention"), ..FIXTURES.fact(1, Verb::BudgetChanged, "by itself") };
+    assert_eq!(registry.record(vec![own]).await, Err(full()), "nobody decided it");
+    let large = "x".repeat(Policy::default().retention.reserve_change_bytes);
+    let stored = registry.desk_put("draft", "large", Some(large), Timestamp::EPOCH).await;
+    assert_eq!(stored, Err(full()), "a few of these would use up what decisions need");
 }
 
 #[test]

@@ -113,7 +113,8 @@ impl Mutation {
             Self::PutRule(row) => row.is_removal(),
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
-            Self::RecordAudit(audit) | Self::PutUserData(_, audit) => is_decided(audit),
+            Self::RecordAudit(audit) => is_decided(audit),
+            Self::PutUserData(row, audit) => row.is_small() || is_decided(audit),
             Self::Admit(_)
             | Self::NoteContacts(_)
             | Self::PutServer(_)

@@ -7,4 +7,5 @@ mod left_behind;
 mod life;
 mod peer;
 mod probe;
+mod unclaimed_child;
 mod wire;

@@ -38,7 +38,7 @@ pub(super) fn kept(policy: Policy) -> Bench {
     bench
 }
 
-fn dir(bench: &Bench) -> PathBuf {
+pub(super) fn dir(bench: &Bench) -> PathBuf {
     bench.dir.path().join("keep")
 }
 
@@ -62,12 +62,12 @@ pub(super) async fn open(bench: &Bench, script: &str) -> OpenedLink {
 }
 
 /// The core is gone without a word, as after kill -9: its tasks stop and its socket closes.
-async fn die(ctx: &OpenContext, opened: OpenedLink) {
+pub(super) async fn die(ctx: &OpenContext, opened: OpenedLink) {
     drop(opened);
     assert!(ctx.supervisor.stop(LIMIT).await, "all tasks of the core end");
 }
 
-async fn until_gone(bench: &Bench, pid: u32) {
+pub(super) async fn until_gone(bench: &Bench, pid: u32) {
     let gone = timeout(LIMIT, async {
         let group = ProcessGroup::of(pid).expect("a group");
         while !group.is_empty() || !running_keepers(&dir(bench)).is_empty() {
@@ -78,7 +78,7 @@ async fn until_gone(bench: &Bench, pid: u32) {
 }
 
 /// Keepers that end leave nothing in their folder.
-async fn until_clean(bench: &Bench) {
+pub(super) async fn until_clean(bench: &Bench) {
     let clean = timeout(LIMIT, async {
         while std::fs::read_dir(dir(bench)).map_or(0, Iterator::count) > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
