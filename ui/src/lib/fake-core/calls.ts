@@ -214,6 +214,10 @@ export function answers(state: CoreState): Answers {
       state.sessions = state.sessions.filter((session) => !isMeant(session));
       return { sessions: ended };
     },
+    // The page does not halt yet: nothing is halted behind it.
+    "halts.show": () => ({ halt: null, unreadable: null }),
+    "halts.start": () => ({ halt: null, unreadable: null }),
+    "halts.resume": () => ({ halt: null, unreadable: null }),
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       state.settings = { ...state.settings, ...change };

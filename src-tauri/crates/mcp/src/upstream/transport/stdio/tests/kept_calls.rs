@@ -61,6 +61,7 @@ impl Core {
             supervisor: ctx.supervisor.clone(),
             clock: Arc::new(TestClock::new()),
             abilities: Abilities::default(),
+            log: None,
         };
         let (connection, _, events) = Connection::begin(ConnectionId::from_random(1), opened, false, parts);
         Self { ctx, link, upstream: Arc::new(McpUpstream::new(connection)), events }
