@@ -99,18 +99,21 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     wait_for("the call is at the server", || (calls("wanted") == 1).then_some(()), || gate.home().core_log());
     let seen = wait_for(
         "the core knows that it cannot record",
-        || Some(recording(&gate)).filter(|finding| finding.to_string().contains("1 call in flight")),
+        || Some(recording(&gate)).filter(|finding| finding.to_string().contains("1 call not recorded")),
         || gate.home().core_log(),
     );
     let told = seen.to_string();
     assert!(told.contains("disk") && seen["grade"] == "broken", "doctor says it: {told}");
     assert!(seen["cure"].as_str().is_some_and(|cure| cure.contains("Free some space")), "and its cure: {told}");
     let listed = gate.home().run(["tasks", "list"]);
-    assert!(listed.err.contains("In flight without a row"), "people see the call: {}{}", listed.out, listed.err);
+    assert!(listed.err.contains("Running, and not recorded"), "people see the call: {}{}", listed.out, listed.err);
 
     // New calls do not leave; the first one's reply comes back without a row.
     let refused = call(&gate, &token, "slow", "another").join().expect("ends").expect("an answer");
-    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("full")), "it is refused: {refused}");
+    assert!(
+        refused["error"]["message"].as_str().is_some_and(|why| why.contains("too little free space")),
+        "it is refused: {refused}"
+    );
     assert_eq!(calls("another"), 0, "and never left");
     let ran = gate.home().run(["tasks", "cancel", &task]);
     assert_eq!(ran.code, 0, "a person's cancel is recorded from the reserve: {}{}", ran.out, ran.err);
@@ -132,7 +135,7 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     let lost = call(&gate, &other, "slow", "revoked");
     wait_for(
         "its call is in flight without a row",
-        || Some(recording(&gate)).filter(|finding| finding.to_string().contains("1 call in flight")),
+        || Some(recording(&gate)).filter(|finding| finding.to_string().contains("1 call not recorded")),
         || gate.home().core_log(),
     );
     let begun = std::time::Instant::now();
