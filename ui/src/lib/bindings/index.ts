@@ -797,7 +797,7 @@ kept: number, };
 
 /** Tasks to hide, or to show again. */
 export type HideTasks = { ids: Array<string>,
-/** Besides, all that match. */
+/** Also every task that matches. */
 query?: ListQuery | null, };
 
 /** What happened to a task. */
@@ -1609,7 +1609,7 @@ openTasks: number, };
 export type ServerAdded = {
 /** The server, as it is after the first attempt to connect. */
 server: ServerDto,
-/** Its tools; null when it could not be reached, or its tools not be listed. */
+/** Its tools; null when it could not be reached, or when its tools could not be listed. */
 tools: Array<ToolDto> | null,
 /** Why its tools could not be listed, although it is connected; left out otherwise. */
 toolsFailed?: string, };

@@ -33,6 +33,7 @@ export const TASKS = {
   hidden: {
     some: (n: number) => `${tasks(n)} hidden`,
     all: "Every task is hidden",
+    allHow: "New tasks appear here. “Show” above lists the hidden ones.",
     look: "Show",
     these: "These tasks are hidden from all other lists and counts.",
     showAll: (n: number) => (n === 1 ? "Show it again" : `Show all ${count(n)} again`),

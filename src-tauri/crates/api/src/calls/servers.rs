@@ -68,7 +68,7 @@ pub struct ProgramLocated {
 pub struct ServerAdded {
     /// The server, as it is after the first attempt to connect.
     pub server: ServerDto,
-    /// Its tools; null when it could not be reached, or its tools not be listed.
+    /// Its tools; null when it could not be reached, or when its tools could not be listed.
     pub tools: Option<Vec<ToolDto>>,
     /// Why its tools could not be listed, although it is connected; left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none", default)]

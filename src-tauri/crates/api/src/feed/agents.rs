@@ -48,7 +48,7 @@ impl FeedAgents {
         self.stale.extend(agent);
     }
 
-    /// The figures of every agent may be others.
+    /// The figures of every agent may have changed.
     pub(crate) fn all_changed(&mut self) {
         self.stale.extend(self.told.keys());
     }

@@ -267,7 +267,7 @@ impl WindowFeed {
             self.stale_servers.insert(task.server);
             self.agents.task_changed(task.agent);
             if task.agent.is_some() {
-                // What is about to come in may be another.
+                // What is about to come in may have changed.
                 self.budgets.stale();
             }
             self.put_task(&task).await?;
@@ -362,7 +362,7 @@ impl WindowFeed {
         Ok(())
     }
 
-    /// People hid tasks or showed them again: every figure may be another.
+    /// People hid tasks or showed them again: every figure may have changed.
     fn recount(&mut self) {
         self.stale_counts = true;
         self.stale_servers.extend(self.servers.keys());

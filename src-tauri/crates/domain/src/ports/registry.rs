@@ -303,7 +303,7 @@ pub trait Registry: Send + Sync + 'static {
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
     /// Hides tasks from lists and figures, or shows them again. Only tasks that
     /// [may be hidden](crate::task::figures::CountedState::may_be_hidden) are; one whose phase changes, or whose result
-    /// is held, is shown again by itself. Not a change of the change log: nothing about the task is another.
+    /// is held, is shown again without being asked. Nothing enters the change log, because the task does not change.
     fn hide(&self, unit: HideUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// How the cancels of a server ended.
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>>;

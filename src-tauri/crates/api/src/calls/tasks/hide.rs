@@ -20,7 +20,7 @@ use crate::error::ApiError;
 pub struct HideTasks {
     #[serde(default)]
     pub ids: Vec<String>,
-    /// Besides, all that match.
+    /// Also every task that matches.
     #[serde(default)]
     #[ts(optional = nullable)]
     pub query: Option<ListQuery>,
