@@ -5,9 +5,8 @@
 //! wait for the network or a timer and stand in the other. One package selection, `--workspace`, everywhere: any other
 //! would compile the heavy crates a second time.
 
+pub(crate) mod compiler;
 mod lanes;
-
-use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::setup::install;
@@ -30,18 +29,13 @@ const fn step(name: &'static str, needs: &'static [&'static str], run: fn(&Works
 /// tests on two cores, measured 2026-11-22); with two a core the longest of them decided how long all took.
 const TESTS_A_CORE: usize = 3;
 
-/// `-D warnings` as `cargo clippy` hands it to its compiler (clippy 1.95). Another value would only cost time.
-const CLIPPY_LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
-
 /// What compiles, and the tests of what was compiled. The window and the command line carry the page.
-const COMPILED: [Step; 9] = [
+const COMPILED: [Step; 7] = [
     step("tools", &[], install::tools),
     step("format", &[], format),
     step("tidy", &[], tidy::run),
     step("supply", &[], supply::check),
-    step("clippy", &["packages", "page"], clippy),
-    step("docs", &[], docs),
-    step("build", &[], build),
+    step("build", &["packages", "page"], build),
     step("tests", &["peers"], tests),
     step("window", &["journeys"], journeys::window),
 ];
@@ -78,32 +72,11 @@ fn format(workspace: &Workspace) -> Result<(), Failure> {
     process::run(&mut process::cargo(workspace, &["fmt", "--all", "--check"]), "Run `cargo fmt --all`.")
 }
 
-fn clippy(workspace: &Workspace) -> Result<(), Failure> {
-    let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
-    process::run(&mut process::cargo(workspace, &arguments), "Fix what clippy names above; bans give their reason.")
-}
-
-/// rustdoc reads the libraries as a compiler checked them. Those that clippy checked a moment ago serve as well, which
-/// cargo sees when it is told of the same compiler and the same lints; without it all of them are checked again.
-fn docs(workspace: &Workspace) -> Result<(), Failure> {
-    let mut docs = process::cargo(workspace, &["doc", "--workspace", "--no-deps", "--quiet"]);
-    if let Some(driver) = clippy_driver(workspace) {
-        docs.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", CLIPPY_LINTS);
-    }
-    process::run(docs.env("RUSTDOCFLAGS", "-D warnings"), "Fix the documentation that rustdoc names above.")
-}
-
-/// The compiler that `cargo clippy` puts in the place of rustc: beside itself in the toolchain.
-fn clippy_driver(workspace: &Workspace) -> Option<PathBuf> {
-    let said = process::program_in(workspace, "rustc", &["--print", "sysroot"]).output().ok()?.stdout;
-    let driver = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
-    let driver = Path::new(String::from_utf8_lossy(&said).trim()).join("bin").join(driver);
-    driver.is_file().then_some(driver)
-}
-
+/// Programs, lints and documentation in one go; see [`compiler`].
 fn build(workspace: &Workspace) -> Result<(), Failure> {
     let arguments = ["build", "--workspace", "--all-targets", "--quiet"];
-    process::run(&mut process::cargo(workspace, &arguments), "Fix what the compiler names above.")
+    let hint = "Fix what the compiler, clippy or rustdoc name above; bans give their reason.";
+    process::run(&mut compiler::cargo(workspace, &arguments)?, hint)
 }
 
 /// With cargo-nextest where it is installed (one process per test), else with cargo alone; both must pass.
@@ -114,7 +87,7 @@ fn tests(workspace: &Workspace) -> Result<(), Failure> {
     } else {
         vec!["test", "--workspace", "--quiet"]
     };
-    process::run(&mut process::cargo(workspace, &arguments), "The failing tests are named above with their reason.")
+    process::run(&mut compiler::cargo(workspace, &arguments)?, "The failing tests are named above with their reason.")
 }
 
 fn cores() -> usize {
@@ -123,6 +96,8 @@ fn cores() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -155,6 +130,6 @@ mod tests {
     #[test]
     fn a_step_that_is_not_there_is_answered_with_those_that_are() {
         let failure = run_some(&Workspace::at(Path::new("/")), &["lint"]).unwrap_err().to_string();
-        assert!(failure.contains("`lint`") && failure.contains("clippy, docs, build"), "{failure}");
+        assert!(failure.contains("`lint`") && failure.contains("supply, build, tests"), "{failure}");
     }
 }

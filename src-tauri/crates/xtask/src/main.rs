@@ -20,6 +20,7 @@ mod table;
 mod tidy;
 mod workspace;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use campaigns::{agents, bench, conformance, torture};
@@ -30,7 +31,7 @@ use workspace::Workspace;
 const HELP: &str = "\
 cargo xtask run           build and open the window; without a display, serve the same page to a browser
 cargo xtask test          everything CI checks, two steps at a time; installs what is missing
-cargo xtask test STEP...  some of its steps, such as `clippy` or `page checks`, with their output here
+cargo xtask test STEP...  some of its steps, such as `build` or `page checks`, with their output here
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
 cargo xtask supply        known weaknesses, licences and sources of what we build from others
 cargo xtask licenses      write the licence texts that go into the packages
@@ -48,7 +49,11 @@ cargo xtask torture agents [FILTER...]  four real agent programs in every scenar
 cargo xtask help          this text";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.first().and_then(|first| first.to_str()).is_some_and(checks::compiler::is_compile) {
+        return if checks::compiler::compile(&arguments) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let arguments: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match command(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::Step;
+use super::{Step, compiler};
 use crate::failure::Failure;
 use crate::table;
 use crate::workspace::Workspace;
@@ -37,9 +37,7 @@ pub(super) fn run(workspace: &Workspace, lanes: [&'static [Step]; 2]) -> Result<
         Failure::new(format!("`{}` cannot be written: {why}", outputs.display()), "Check the disk.")
     };
     fs::create_dir_all(&outputs).map_err(unwritable)?;
-    // A copy: the build of the workspace puts another program in our place while steps are begun.
-    let program = outputs.join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
-    std::env::current_exe().and_then(|own| fs::copy(own, &program)).map_err(unwritable)?;
+    let program = compiler::copy_of_us(workspace)?;
     run_lanes(&lanes, &outputs, |step| {
         let mut command = Command::new(&program);
         command.args(["test", step.name]).current_dir(workspace.root());

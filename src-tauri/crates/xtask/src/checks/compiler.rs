@@ -1,0 +1,205 @@
+//! One compile for programs, lints and documentation.
+//!
+//! `cargo clippy`, `cargo doc` and `cargo build` each read every crate again, and the first two also check every
+//! dependency once more than the build compiles it. Cargo can be told to call another program in the place of rustc for
+//! the crates of a workspace (`RUSTC_WORKSPACE_WRAPPER`). Here that program is ourselves: [`compile`] runs clippy's
+//! compiler, which is rustc with more lints and writes the same programs, and then rustdoc with the same arguments.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// `-D warnings` as `cargo clippy` hands it to its compiler (clippy 1.95).
+const CLIPPY_LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+/// Where the compilers of the toolchain are: set for cargo, read by us when cargo calls us as its compiler.
+const COMPILERS: &str = "TASKWARDEN_COMPILERS";
+/// Where rustdoc writes.
+const PAGES: &str = "TASKWARDEN_PAGES";
+/// Of rustc's arguments that say one thing and its value, those that rustdoc needs: what is read, and how.
+const OF_RUSTDOC: [&str; 11] = [
+    "--allow",
+    "--cap-lints",
+    "--cfg",
+    "--check-cfg",
+    "--crate-name",
+    "--crate-type",
+    "--deny",
+    "--edition",
+    "--extern",
+    "--forbid",
+    "--warn",
+];
+
+/// A cargo whose compiler of the workspace is [`compile`]. Every command that uses what such a cargo built has to come
+/// from here too: cargo compiles anew for another compiler.
+pub(crate) fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Command, Failure> {
+    let compilers = compilers(workspace)?;
+    let mut command = process::cargo(workspace, arguments);
+    command
+        .env("RUSTC_WORKSPACE_WRAPPER", copy_of_us(workspace)?)
+        .env("CLIPPY_ARGS", CLIPPY_LINTS)
+        .env(COMPILERS, compilers)
+        .env(PAGES, workspace.target().join("doc"));
+    Ok(command)
+}
+
+/// A copy of this program: the build of the workspace puts another program in our place while it runs.
+pub(crate) fn copy_of_us(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let folder = workspace.target().join("checks");
+    let copy = folder.join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
+    let make = || {
+        let own = std::env::current_exe()?;
+        if own == copy {
+            return Ok(());
+        }
+        fs::create_dir_all(&folder)?;
+        // Renamed into its place, because a program that runs cannot be written.
+        let new = folder.join(format!("xtask-{}", std::process::id()));
+        fs::copy(own, &new)?;
+        fs::rename(&new, &copy)
+    };
+    make().map_err(|why: std::io::Error| {
+        Failure::new(format!("`{}` cannot be written: {why}", copy.display()), "Check the disk.")
+    })?;
+    Ok(copy)
+}
+
+/// The folder of the toolchain's compilers.
+fn compilers(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let hint = "Run `rustup component add clippy`, or take a toolchain that has it.";
+    let said = process::program_in(workspace, "rustc", &["--print", "sysroot"]).output();
+    let said = said.map_err(|why| Failure::new(format!("`rustc` could not be started: {why}"), hint))?.stdout;
+    let folder = Path::new(String::from_utf8_lossy(&said).trim()).join("bin");
+    if program(&folder, "clippy-driver").is_file() {
+        return Ok(folder);
+    }
+    Err(Failure::new(format!("`{}` has no `clippy-driver`", folder.display()), hint))
+}
+
+/// Whether cargo calls us in the place of the compiler that the first argument names.
+pub(crate) fn is_compile(first: &str) -> bool {
+    std::env::var_os(COMPILERS).is_some() && Path::new(first).file_stem().is_some_and(|stem| stem == "rustc")
+}
+
+/// Compiles and lints what rustc would compile, then writes its documentation, with every warning as an error. Whether
+/// both passed; what they have to say goes to cargo, which shows it.
+pub(crate) fn compile(arguments: &[OsString]) -> bool {
+    let folder = PathBuf::from(std::env::var_os(COMPILERS).unwrap_or_default());
+    let is_passed = |command: &mut Command| command.status().is_ok_and(|status| status.success());
+    if !is_passed(Command::new(program(&folder, "clippy-driver")).args(arguments)) {
+        return false;
+    }
+    let written = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<Vec<_>>>();
+    let Some(of_rustdoc) = written.and_then(|words| of_rustdoc(&words)) else { return true };
+    let mut rustdoc = Command::new(program(&folder, "rustdoc"));
+    rustdoc.args(of_rustdoc).args(["-D", "warnings", "-o"]).arg(std::env::var_os(PAGES).unwrap_or_default());
+    is_passed(&mut rustdoc)
+}
+
+fn program(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The arguments of rustdoc for what rustc was asked to compile; nothing for what has no pages: tests, examples, build
+/// scripts, and cargo's questions about the compiler itself.
+fn of_rustdoc(arguments: &[&str]) -> Option<Vec<String>> {
+    let (mut kept, mut is_program, mut source) = (Vec::new(), false, None);
+    let mut words = arguments.iter().copied();
+    while let Some(word) = words.next() {
+        if word == "--test" {
+            return None;
+        }
+        let (name, joined) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if name == "-L" || OF_RUSTDOC.contains(&name) {
+            let value = joined.or_else(|| words.next())?;
+            if name == "--crate-name" && value == "build_script_build" {
+                return None;
+            }
+            is_program |= name == "--crate-type" && value == "bin";
+            kept.extend([name.to_owned(), value.to_owned()]);
+        } else if joined.is_none() && matches!(name, "-C" | "--out-dir" | "--emit" | "--error-format" | "--json") {
+            words.next();
+        } else if name.ends_with(".rs") {
+            source = Some(word);
+        }
+    }
+    let source = source?;
+    if Path::new(source).iter().any(|folder| folder == "examples") {
+        return None;
+    }
+    kept.push(source.to_owned());
+    // As `cargo doc` has it: nobody calls a program from outside, so what it has is all private.
+    kept.extend(is_program.then(|| "--document-private-items".to_owned()));
+    Some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rustdoc_reads_what_rustc_reads_and_writes_nothing_of_it() {
+        let of_rustc = [
+            "--crate-name",
+            "api",
+            "--edition=2024",
+            "src/lib.rs",
+            "--error-format=json",
+            "--json=diagnostic-rendered-ansi,artifacts",
+            "--crate-type",
+            "lib",
+            "--emit=dep-info,metadata,link",
+            "-C",
+            "embed-bitcode=no",
+            "--warn=missing_docs",
+            "--cfg",
+            "feature=\"a\"",
+            "-C",
+            "metadata=1",
+            "--out-dir",
+            "target/deps",
+            "-L",
+            "dependency=target/deps",
+            "--extern",
+            "serde=target/deps/libserde.rmeta",
+        ];
+        let expected = [
+            "--crate-name",
+            "api",
+            "--edition",
+            "2024",
+            "--crate-type",
+            "lib",
+            "--warn",
+            "missing_docs",
+            "--cfg",
+            "feature=\"a\"",
+            "-L",
+            "dependency=target/deps",
+            "--extern",
+            "serde=target/deps/libserde.rmeta",
+            "src/lib.rs",
+        ];
+        assert_eq!(of_rustdoc(&of_rustc).unwrap(), expected, "what says how the source is read, in its order");
+    }
+
+    #[test]
+    fn tests_examples_build_scripts_and_questions_about_the_compiler_have_no_pages() {
+        for of_rustc in [
+            &["--crate-name", "api", "src/lib.rs", "--test"][..],
+            &["--crate-name", "bench", "--crate-type", "bin", "tests/examples/bench/main.rs"],
+            &["--crate-name", "build_script_build", "--crate-type", "bin", "build.rs"],
+            &["-", "--crate-name", "___", "--print=file-names", "--crate-type", "bin"],
+            &["-vV"],
+        ] {
+            assert_eq!(of_rustdoc(of_rustc), None, "{of_rustc:?}");
+        }
+        let of_a_program = of_rustdoc(&["--crate-name", "taskwarden", "--crate-type", "bin", "src/main.rs"]).unwrap();
+        assert_eq!(of_a_program.last().unwrap(), "--document-private-items", "all of a program is private");
+    }
+}
