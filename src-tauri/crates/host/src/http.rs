@@ -270,13 +270,17 @@ async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: 
     response
 }
 
-/// 429 with the whole seconds after which a code is compared again.
+/// 429 with the whole seconds after which a wrong code is answered as wrong again.
 fn too_many_codes(again_in: Duration) -> Response {
     let seconds = again_in.as_secs().saturating_add(u64::from(again_in.subsec_nanos() > 0)).max(1);
     let mut response = refused(&ApiError::new(
         Code::Refused,
-        format!("too many wrong codes were tried; no code is accepted for {}", count(seconds, "second")),
-        "Wait, then type the code again; it was not used up. Another program on this machine may be guessing codes.",
+        format!(
+            "that code is wrong, and too many wrong codes were tried in the last minute; wait {}",
+            count(seconds, "second")
+        ),
+        "Type the code that `taskwarden ui` prints: a right one is accepted at once. Another program on this machine may \
+         be guessing codes.",
     ));
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -53,8 +53,8 @@ pub struct HostPolicy {
     pub made_after: Timestamp,
     /// How long a one-time code of the browser's door counts. Judgement: time to type twelve letters, twice.
     pub code_span: Duration,
-    /// Wrong codes that are compared in `code_tries_span`; after them none is, for its rest. Judgement: far more than a
-    /// person mistypes, so that a program that tries now and then keeps nobody out, and far too few to find one of 2^60.
+    /// Wrong codes in `code_tries_span` that are answered as wrong; after them wrong codes get 429 for its rest, and the
+    /// log says so. Judgement: far more than a person mistypes.
     pub code_tries_max: usize,
     /// In which the wrong codes are counted. Judgement: the wait of a person who mistyped too often.
     pub code_tries_span: Duration,

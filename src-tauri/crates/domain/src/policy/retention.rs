@@ -1,7 +1,8 @@
 //! How long the registry keeps what it stores, how much of it, and when it counts as unable to record.
 //!
 //! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments (ruling
-//! 8). Nothing that is open, held, unanswered or undelivered is ever removed. People change the limits with `taskwarden
+//! 8). Nothing that is open, held or unanswered is ever removed, and no reply while a repeated call may
+//! still ask for it. People change the limits with `taskwarden
 //! storage set`.
 
 use std::time::Duration;
@@ -25,6 +26,9 @@ pub struct RetentionPolicy {
     pub server_payload_bytes: u64,
     /// Tasks that ended longer ago are removed with all that belongs to them. Issue 11.
     pub task_age: Duration,
+    /// How long a reply that its agent never got is kept whatever the limits say; then it goes like any other.
+    /// Judgement: far more than the time in which a repeated call is given it (`GatewayPolicy::repeat_within`).
+    pub undelivered_for: Duration,
     /// Audit segments whose rows are all older are removed. Judgement: as tasks.
     pub audit_age: Duration,
     /// Rows of an audit segment. audit.md §3.3: a multiple of 256.
@@ -56,6 +60,7 @@ impl Default for RetentionPolicy {
             agent_payload_bytes: GIB,
             server_payload_bytes: GIB,
             task_age: 400 * DAY,
+            undelivered_for: 60 * MINUTE,
             audit_age: 400 * DAY,
             segment_rows: 4_096,
             removed_at_once: 200,

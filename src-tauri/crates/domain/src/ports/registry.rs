@@ -380,7 +380,7 @@ pub trait Registry: Send + Sync + 'static {
     /// What is stored, and what [`Registry::clean`] by these limits would remove now.
     fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>>;
     /// Removes one small stretch of what these limits do not keep; nothing when it is all removed. Never removes what
-    /// is open, held, unanswered or undelivered; audit rows go in whole segments that leave a tombstone.
+    /// is open, held or unanswered, nor a reply that may still be asked for; audit rows go in whole segments that leave a tombstone.
     fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>>;
     /// Gives one small step of free space back to the disk; returns whether there is more. With `whole`, writes the
     /// file anew instead, which needs as much room as it has and holds up commits.

@@ -88,7 +88,7 @@ pub(crate) struct SignIn {
 pub(crate) enum CodeRefusal {
     /// Wrong, used, expired or replaced, without saying which.
     Invalid,
-    /// Too many wrong codes came; this one was not compared.
+    /// Wrong like `Invalid`, after too many others.
     TooManyTries { again_in: Duration },
 }
 
@@ -184,16 +184,16 @@ impl SignIn {
     /// Exchanges a code for a session of the browser that calls itself `browser`.
     ///
     /// # Errors
-    /// When the code is not the one that counts, or too many wrong ones came before it.
+    /// When the code is not the one that counts.
     pub(crate) fn redeem(&self, typed: &str, browser: &str) -> Result<Proof, CodeRefusal> {
         let typed = normalized(typed);
         let now = (self.elapsed)();
         let mut state = self.state.lock();
-        if let Some(again_in) = state.tries.wait(now, &self.hosting) {
-            return Err(CodeRefusal::TooManyTries { again_in });
-        }
         state.code.take_if(|code| code.until <= now);
         if state.code.take_if(|code| same(&typed, &code.text)).is_none() {
+            if let Some(again_in) = state.tries.wait(now, &self.hosting) {
+                return Err(CodeRefusal::TooManyTries { again_in });
+            }
             state.tries.was_wrong(now, &self.hosting);
             return Err(CodeRefusal::Invalid);
         }
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tries_of_somebody_else_cost_the_code_nothing_but_a_minute() {
+    fn a_person_signs_in_while_another_program_guesses() {
         let (sign_in, boot) = with_clock();
         let hosting = HostPolicy::default();
         let code = sign_in.new_code();
@@ -396,13 +396,14 @@ mod tests {
         }
         let limited = |again_in| Err(CodeRefusal::TooManyTries { again_in });
         for _ in 0..1_000 {
-            assert_eq!(sign_in.redeem("guess", "Firefox"), limited(hosting.code_tries_span), "no guess is compared");
+            assert_eq!(sign_in.redeem("guess", "Firefox"), limited(hosting.code_tries_span), "it has to wait");
         }
         boot.advance(Duration::from_secs(20));
         let left = hosting.code_tries_span.saturating_sub(Duration::from_secs(20));
-        assert_eq!(sign_in.redeem(&code, "Firefox"), limited(left), "nor is the right one");
+        assert_eq!(sign_in.redeem("guess", "Firefox"), limited(left), "still");
+        assert!(sign_in.redeem(&code, "Firefox").is_ok(), "the person's own code counts");
         boot.advance(left);
-        assert!(sign_in.redeem(&code, "Firefox").is_ok(), "the person's own code still counts");
+        assert_eq!(sign_in.redeem("guess", "Firefox"), Err(CodeRefusal::Invalid), "the wait is over");
     }
 
     #[test]

@@ -54,10 +54,12 @@ impl SqliteRegistry {
         // Refused here already when there is no writer.
         let writer = self.writer()?;
         let mut reader = self.reader().await?;
-        let mut rows = RemovalPlan::default();
+        let undelivered_before = before(now, limits.undelivered_for).as_millis();
+        let mut rows = RemovalPlan { undelivered_before, ..RemovalPlan::default() };
         let mut removal = Removal::default();
         for excess in self.excesses(&mut reader, limits, now).await? {
-            let (numbers, bytes) = self.payloads_of(&mut reader, &excess, limits.removed_at_once).await?;
+            let (numbers, bytes) =
+                self.payloads_of(&mut reader, &excess, undelivered_before, limits.removed_at_once).await?;
             if !numbers.is_empty() {
                 removal.payload_tasks = whole_count(numbers.len());
                 removal.payload_bytes = bytes;
@@ -66,7 +68,8 @@ impl SqliteRegistry {
             }
         }
         if removal.is_nothing() {
-            rows.tasks = self.tasks_before(&mut reader, before(now, limits.task_age), limits.removed_at_once).await?;
+            let older = before(now, limits.task_age);
+            rows.tasks = self.tasks_before(&mut reader, older, undelivered_before, limits.removed_at_once).await?;
             removal.tasks = whole_count(rows.tasks.len());
         }
         if removal.is_nothing()
@@ -126,6 +129,7 @@ impl SqliteRegistry {
         &self,
         reader: &mut SqliteConnection,
         excess: &PayloadExcess,
+        undelivered_before: i64,
         most: u32,
     ) -> Result<(Vec<i64>, u64), RegistryError> {
         let failed = || self.base.failed("find old payloads");
@@ -151,7 +155,7 @@ impl SqliteRegistry {
                 find.with(name.clone());
             }
         }
-        find.with(most);
+        find.with(undelivered_before).with(most);
         let wanted = match excess {
             PayloadExcess::Older(_) => u64::MAX,
             PayloadExcess::Bytes(bytes, _) => *bytes,
@@ -171,6 +175,7 @@ impl SqliteRegistry {
         &self,
         reader: &mut SqliteConnection,
         than: Timestamp,
+        undelivered_before: i64,
         most: u32,
     ) -> Result<Vec<(i64, HandleId)>, RegistryError> {
         let failed = || self.base.failed("find old tasks");
@@ -181,6 +186,7 @@ impl SqliteRegistry {
         ))
         .with(than.as_millis())
         .with(than.as_millis())
+        .with(undelivered_before)
         .with(most);
         let found = find.rows(reader).await.map_err(failed())?;
         let task = |row: &SqliteRow| {
@@ -214,7 +220,8 @@ impl SqliteRegistry {
               WHERE NOT ({REMOVABLE}))"
         );
         let mut find = StatementBatch::default();
-        find.add(&sums);
+        let undelivered_before = before(now, limits.undelivered_for).as_millis();
+        find.add(&sums).with(undelivered_before).with(undelivered_before);
         let found = find.rows(&mut reader).await.map_err(failed())?;
         let row = found.first().ok_or(RegistryError::Closed)?;
         let count = |column: usize| row.try_get::<i64, _>(column).map(unsigned).map_err(failed());
@@ -247,6 +254,7 @@ impl SqliteRegistry {
         now: Timestamp,
     ) -> Result<Removal, RegistryError> {
         let failed = || self.base.failed("sum up what is old");
+        let undelivered_before = before(now, limits.undelivered_for).as_millis();
         let (payloads_before, tasks_before) = (before(now, limits.payload_age), before(now, limits.task_age));
         // Every limit of bytes takes the oldest first; a payload goes when the newer ones of any owner fill its limit.
         let mut find = StatementBatch::default();
@@ -269,6 +277,7 @@ impl SqliteRegistry {
               OR (agent <> '' AND of_agent - before_agent > ?) OR of_server - before_server > ? \
               OR of_all - before_all > ?)"
         ))
+        .with(undelivered_before)
         .with(payloads_before.as_millis())
         .with(whole(limits.agent_payload_bytes))
         .with(whole(limits.server_payload_bytes))
@@ -278,7 +287,8 @@ impl SqliteRegistry {
         let mut find = StatementBatch::default();
         find.add(&format!("SELECT count(*) FROM handles h WHERE h.created < ? AND h.changed < ? AND {REMOVABLE}"))
             .with(tasks_before.as_millis())
-            .with(tasks_before.as_millis());
+            .with(tasks_before.as_millis())
+            .with(undelivered_before);
         let tasks = find.rows(reader).await.map_err(failed())?;
         let tasks: i64 = tasks.first().map_or(Ok(0), |row| row.try_get(0)).map_err(failed())?;
         Ok(Removal {

@@ -14,12 +14,12 @@ use domain::time::Timestamp;
 use super::audit_chain;
 use super::store::{MemoryStore, StoredTask};
 
-fn may_go(row: &StoredTask) -> bool {
+fn may_go(row: &StoredTask, undelivered_before: Timestamp) -> bool {
     let task = row.stored();
     let asks = task.requests.values().any(|request| request.state == RequestState::Open);
     row.phase.is_over()
         && !task.is_held()
-        && !task.is_undelivered()
+        && (!task.is_undelivered() || task.changed < undelivered_before)
         && !task.asks_to_go_on()
         && row.deliver_at.is_none()
         && !asks
@@ -38,6 +38,8 @@ fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> (Vec<Ha
     let mut rows: Vec<(&HandleId, &StoredTask)> = state.rows.iter().collect();
     rows.sort_by_key(|(id, row)| (row.stored().created, **id));
     let old = before(now, limits.payload_age);
+    let undelivered_before = before(now, limits.undelivered_for);
+    let may_go = |row: &StoredTask| may_go(row, undelivered_before);
     let with: Vec<&(&HandleId, &StoredTask)> = rows.iter().filter(|(_, row)| !row.payloads.is_empty()).collect();
     let mut payloads: Vec<HandleId> =
         with.iter().filter(|(_, row)| may_go(row) && row.stored().changed < old).map(|(id, _)| **id).collect();
@@ -115,7 +117,7 @@ impl MemoryStore {
         StorageFacts {
             tasks: rows(self.rows.len()),
             payloads: payloads(&|_| true),
-            kept_payloads: payloads(&|row| !may_go(row)),
+            kept_payloads: payloads(&|row| !may_go(row, before(now, limits.undelivered_for))),
             raw_messages: rows(self.rows.values().map(|row| row.raw.len()).sum()),
             status_lines: rows(self.rows.values().map(|row| row.log.len()).sum()),
             changes: rows(self.changes.len()),

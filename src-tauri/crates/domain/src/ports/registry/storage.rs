@@ -133,7 +133,7 @@ pub struct StorageFacts {
     pub tasks: StoredKind,
     /// Payloads of tasks.
     pub payloads: StoredKind,
-    /// Payloads that no limit removes, because their task is open, held, unanswered or undelivered.
+    /// Payloads that no limit removes, because their task is open, held or unanswered, or its reply may still be asked for.
     pub kept_payloads: StoredKind,
     pub raw_messages: StoredKind,
     pub status_lines: StoredKind,

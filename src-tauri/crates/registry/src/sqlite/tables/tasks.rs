@@ -16,9 +16,12 @@ use crate::codec;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
 
-/// What may be removed of `handles h`: it is over, nobody waits for it, and nothing of it is on its way.
-pub(crate) const REMOVABLE: &str = "h.is_open = 0 AND h.held IS NULL AND h.undelivered IS NULL AND h.over_limit IS NULL \
-     AND h.deliver_at IS NULL \
+/// What may be removed of `handles h`: it is over, nobody waits for it, and nothing of it is on its way. The parameter is
+/// the time before which an undelivered reply counts no longer ([`RetentionPolicy::undelivered_for`]).
+///
+/// [`RetentionPolicy::undelivered_for`]: domain::policy::RetentionPolicy::undelivered_for
+pub(crate) const REMOVABLE: &str = "h.is_open = 0 AND h.held IS NULL AND h.over_limit IS NULL AND h.deliver_at IS NULL \
+     AND (h.undelivered IS NULL OR h.changed < ?) \
      AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.handle = h.number AND r.state IN ('open', 'asked'))";
 
 /// Writes a new task.

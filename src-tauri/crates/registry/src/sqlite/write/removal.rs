@@ -23,6 +23,8 @@ pub(crate) struct RemovalPlan {
     pub(crate) payloads: Vec<i64>,
     /// Numbers and ids of tasks that go.
     pub(crate) tasks: Vec<(i64, HandleId)>,
+    /// Undelivered replies that changed before this (milliseconds) go like others.
+    pub(crate) undelivered_before: i64,
     /// Audit rows that go.
     pub(crate) segment: Option<AuditSegment>,
     pub(crate) audit: Vec<AuditEvent>,
@@ -53,15 +55,22 @@ impl WriteTransaction<'_> {
         if !rows.payloads.is_empty() {
             self.batch
                 .add(&format!("DELETE FROM payloads WHERE handle IN ({of_list})"))
-                .with(numbers(rows.payloads.iter().copied()));
+                .with(numbers(rows.payloads.iter().copied()))
+                .with(rows.undelivered_before);
         }
         if !rows.tasks.is_empty() {
             let list = numbers(rows.tasks.iter().map(|(number, _)| *number));
             for table in PARTS {
-                self.batch.add(&format!("DELETE FROM {table} WHERE handle IN ({of_list})")).with(list.clone());
+                self.batch
+                    .add(&format!("DELETE FROM {table} WHERE handle IN ({of_list})"))
+                    .with(list.clone())
+                    .with(rows.undelivered_before);
             }
             // Their parts are gone, so only the row itself is asked: the rest of the condition still holds.
-            self.batch.add(&format!("DELETE FROM handles WHERE number IN ({of_list})")).with(list);
+            self.batch
+                .add(&format!("DELETE FROM handles WHERE number IN ({of_list})"))
+                .with(list)
+                .with(rows.undelivered_before);
             for (_, id) in &rows.tasks {
                 self.make_room(connection).await?;
                 self.cache.handles.remove(id);
