@@ -120,14 +120,24 @@ impl ChainRow<'_> {
                     Some(RowText::Plain { .. }) => return Err(RowFault::WrongFields),
                     None => {}
                 }
-                let fields = [ROW_TAG, &number, &at, self.actor, self.verb, self.subject, self.server, self.agent];
-                fields.into_iter().for_each(|field| add(&mut digest, field.as_bytes()));
-                add(&mut digest, &found);
+                return Ok(self.salted_hash(previous, &found));
             }
             (1 | 2, _, _) => return Err(RowFault::WrongFields),
             (layout, _, _) => return Err(RowFault::UnknownLayout(layout)),
         }
         Ok(digest.finalize().into())
+    }
+
+    /// The hash of a row of layout 2 with this commitment, which is not compared with the text.
+    #[must_use]
+    pub fn salted_hash(&self, previous: &Hash, commitment: &Hash) -> Hash {
+        let (number, at) = (self.number.to_string(), self.at.to_string());
+        let fields = [ROW_TAG, &number, &at, self.actor, self.verb, self.subject, self.server, self.agent];
+        let mut digest = Sha256::new();
+        digest.update(previous);
+        fields.into_iter().for_each(|field| add(&mut digest, field.as_bytes()));
+        add(&mut digest, commitment);
+        digest.finalize().into()
     }
 }
 
