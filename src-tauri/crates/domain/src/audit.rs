@@ -4,12 +4,21 @@
 //! secrets or upstream ids. The registry links each row to the one before by hash (ruling 8).
 
 pub mod decision_origin;
+mod unknown_word;
 
 use std::fmt;
 
 use crate::audit::decision_origin::DecisionOrigin;
-use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId};
+use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId, StandingAnswerId};
 use crate::time::Timestamp;
+
+/// A standing answer that decided, in the version that did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecidingRule {
+    pub id: StandingAnswerId,
+    /// The first one is 1.
+    pub version: u32,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
@@ -21,6 +30,10 @@ pub enum Actor {
     Server(ServerId),
     /// A part of Taskwarden, by module name.
     System(&'static str),
+    /// What a person decided to answer whenever it is asked.
+    Rule(DecidingRule),
+    /// A kind of actor that a newer version wrote, as it stands in the row. Only read, never written.
+    Unknown(String),
 }
 
 impl fmt::Display for Actor {
@@ -30,6 +43,9 @@ impl fmt::Display for Actor {
             Self::Agent(id) => write!(f, "agent:{id}"),
             Self::Server(id) => write!(f, "server:{id}"),
             Self::System(part) => write!(f, "system:{part}"),
+            // Which rule it was is in the detail of the row.
+            Self::Rule(_) => f.write_str("system:rule"),
+            Self::Unknown(text) => f.write_str(text),
         }
     }
 }
@@ -121,6 +137,8 @@ pub enum Verb {
     Halted,
     /// A person let halted work begin again, up to the stage in the note.
     Resumed,
+    /// A word that a newer version wrote, as it stands in the row. Only read, never written.
+    Unknown(&'static str),
 }
 
 impl Verb {
@@ -215,7 +233,15 @@ impl Verb {
             Self::AgentTokenReplaced => "agentTokenReplaced",
             Self::Halted => "halted",
             Self::Resumed => "resumed",
+            Self::Unknown(word) => word,
         }
+    }
+
+    /// The verb with this word; one that this version does not know is kept as it is.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        let known = Self::ALL.into_iter().find(|verb| verb.word() == word);
+        known.unwrap_or_else(|| Self::Unknown(unknown_word::kept(word)))
     }
 }
 
@@ -229,6 +255,8 @@ pub enum Subject {
     Agent(AgentId),
     /// The registry itself, or the core where a fact has no other subject.
     Store,
+    /// A kind of subject that a newer version wrote, as it stands in the row. Only read, never written.
+    Unknown(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,7 +276,16 @@ impl AuditEvent {
     pub fn origin(&self) -> Option<&DecisionOrigin> {
         match &self.actor {
             Actor::Person(person) => person.origin(),
-            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) => None,
+            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => None,
+        }
+    }
+
+    /// The rule that decided, when one did.
+    #[must_use]
+    pub const fn rule(&self) -> Option<DecidingRule> {
+        match &self.actor {
+            Actor::Rule(rule) => Some(*rule),
+            Actor::Person(_) | Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Unknown(_) => None,
         }
     }
 }

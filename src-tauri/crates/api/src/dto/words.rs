@@ -139,6 +139,6 @@ impl DomainWord for Verb {
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.word() == word)
+        Some(Self::from_word(word))
     }
 }

@@ -172,10 +172,34 @@ pub struct AuditLink {
     /// Position in the chain, from 1 without gaps.
     pub number: u64,
     pub event: AuditEvent,
+    /// What layout 2 adds; `None` for a row of layout 1.
+    pub salted: Option<SaltedFields>,
     /// Hex SHA-256 of the row before.
     pub previous: String,
     /// Hex SHA-256 of this row.
     pub hash: String,
+}
+
+/// What a row of layout 2 has beside the fields of layout 1 (`docs/audit.md`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaltedFields {
+    /// The server that the row is about; empty where none is.
+    pub server: String,
+    /// The agent that the row is about; empty where none is.
+    pub agent: String,
+    /// What was erased is `None`, and the note of the event is then empty.
+    pub erasable: Option<ErasableDetail>,
+    /// Hex SHA-256 that stands for note and detail.
+    pub commitment: String,
+}
+
+/// The part of a row that goes with its note when that is erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErasableDetail {
+    /// RFC 8785 JSON.
+    pub detail: String,
+    /// Hex; protects a short note from guessing.
+    pub salt: String,
 }
 
 /// A page of the audit log, oldest first.

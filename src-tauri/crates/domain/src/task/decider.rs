@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::audit::Actor;
+use crate::audit::{Actor, DecidingRule};
 use crate::ids::{AgentId, PersonId};
 use crate::task::input_request::standing_answer::StandingAnswerRef;
 
@@ -56,7 +56,7 @@ impl Decider {
             Self::Person(id) => Actor::Person(id.clone()),
             Self::Agent(id) => Actor::Agent(*id),
             Self::Limit => Actor::System("budget"),
-            Self::Rule(_) => Actor::System("rule"),
+            Self::Rule(rule) => Actor::Rule(DecidingRule { id: rule.id, version: rule.version }),
         }
     }
 

@@ -164,6 +164,17 @@ async fn whoever_changes_the_audit_log_is_found_at_the_row() {
         ("UPDATE audit SET subject = 'store' WHERE number = 20", 20),
         ("UPDATE audit SET origin = 'window unknown unknown' WHERE number = 20", 20),
         ("UPDATE audit SET hash = zeroblob(32) WHERE number = 20", 20),
+        ("UPDATE audit SET handle = NULL WHERE number = 20", 20),
+        ("UPDATE audit SET server = 'srv_other' WHERE number = 20", 20),
+        ("UPDATE audit SET agent = 'agt_other' WHERE number = 20", 20),
+        ("UPDATE audit SET detail = '{\"door\":\"window\"}' WHERE number = 20", 20),
+        ("UPDATE audit SET detail = NULL WHERE number = 20", 20),
+        ("UPDATE audit SET salt = zeroblob(16) WHERE number = 20", 20),
+        ("UPDATE audit SET salt = NULL WHERE number = 20", 20),
+        ("UPDATE audit SET commitment = zeroblob(32) WHERE number = 20", 20),
+        ("UPDATE audit SET layout = 1 WHERE number = 20", 20),
+        ("UPDATE audit SET layout = 3 WHERE number = 20", 20),
+        ("UPDATE audit SET at = 'soon' WHERE number = 20", 20),
         ("UPDATE audit SET previous = zeroblob(32) WHERE number = 20", 20),
         ("DELETE FROM audit WHERE number = 20", 20),
         ("DELETE FROM audit WHERE number > 30", 31),
@@ -181,6 +192,12 @@ async fn whoever_changes_the_audit_log_is_found_at_the_row() {
     ] {
         assert_eq!(broken_after(change).await, Some(row), "{change}");
     }
+}
+
+#[tokio::test]
+async fn the_text_of_a_row_can_be_erased_and_the_chain_still_holds() {
+    let erase = "UPDATE audit SET note = '', detail = NULL, salt = NULL WHERE number = 20";
+    assert_eq!(broken_after(erase).await, None, "the commitment stands for the text");
 }
 
 #[tokio::test]

@@ -419,7 +419,7 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| {
             let of = |subject: &Subject| match subject {
                 Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-                Subject::Server(_) | Subject::Agent(_) | Subject::Store => None,
+                Subject::Server(_) | Subject::Agent(_) | Subject::Store | Subject::Unknown(_) => None,
             };
             let asked = |link: &&domain::ports::AuditLink| {
                 link.number > after && handle.is_none_or(|handle| of(&link.event.subject) == Some(handle))

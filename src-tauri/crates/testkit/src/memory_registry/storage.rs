@@ -90,7 +90,7 @@ impl MemoryStore {
         let (Some(first), Some(newest)) = (self.audit.first(), self.audit.last()) else { return Vec::new() };
         let is_open = |subject: &Subject| match subject {
             Subject::Handle(id) | Subject::Request(id, _) => self.rows.get(id).is_some_and(|row| !row.phase.is_over()),
-            Subject::Server(_) | Subject::Agent(_) | Subject::Store => false,
+            Subject::Server(_) | Subject::Agent(_) | Subject::Store | Subject::Unknown(_) => false,
         };
         let size = usize::try_from(rows).unwrap_or(usize::MAX);
         let mut gone = Vec::new();

@@ -43,7 +43,9 @@ impl Api {
         for fact in &facts {
             let agent = match fact.actor {
                 Actor::Agent(agent) => self.agent_name(agent, &mut names).await?,
-                Actor::Person(_) | Actor::Server(_) | Actor::System(_) => String::new(),
+                Actor::Person(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => {
+                    String::new()
+                }
             };
             events.push(HistoryEvent::of(fact, &server, &agent));
         }
@@ -90,7 +92,7 @@ impl Api {
         let first = self.registry.audit_page(Some(id), 0, 1).await?.rows;
         Ok(first.first().and_then(|row| match &row.event.actor {
             Actor::Person(person) => Some(person.to_string()),
-            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) => None,
+            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => None,
         }))
     }
 

@@ -144,11 +144,12 @@ impl HistoryEvent {
             Actor::Agent(_) => (HistoryLane::Agent, ActorDto::Agent, agent.to_owned()),
             Actor::Server(_) => (HistoryLane::Server, ActorDto::Server, server.to_owned()),
             Actor::System(LIMIT) => (HistoryLane::Policy, ActorDto::Limit, TASKWARDEN.to_owned()),
-            Actor::System(_) => (HistoryLane::Policy, ActorDto::Taskwarden, TASKWARDEN.to_owned()),
+            Actor::System(_) | Actor::Rule(_) => (HistoryLane::Policy, ActorDto::Taskwarden, TASKWARDEN.to_owned()),
+            Actor::Unknown(text) => (HistoryLane::Policy, ActorDto::Taskwarden, text.clone()),
         };
         let key = match &event.subject {
             Subject::Request(_, key) => Some(key.to_string()),
-            Subject::Handle(_) | Subject::Server(_) | Subject::Agent(_) | Subject::Store => None,
+            Subject::Handle(_) | Subject::Server(_) | Subject::Agent(_) | Subject::Store | Subject::Unknown(_) => None,
         };
         Self {
             at: iso(event.at),

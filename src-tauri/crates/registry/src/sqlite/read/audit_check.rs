@@ -1,7 +1,7 @@
 //! Checks the audit chain row by row, in stretches and off the writer.
 //!
-//! A row fits when its number follows, its `previous` is the hash of the row before, and its own hash is what
-//! `codec/audit.rs` describes. Removed rows are a segment with a keyed mark; the chain continues behind the last one. How far
+//! A row fits when its number follows, its `previous` is the hash of the row before, its own hash is what
+//! `docs/audit.md` describes, and no column is filled that its layout does not have. Removed rows are a segment with a keyed mark; the chain continues behind the last one. How far
 //! the chain was checked is kept with a keyed mark, too. Whoever holds the file and its key can forge all of this (ruling
 //! 29), and whoever holds the file can put back an older copy of the whole of it.
 
@@ -10,8 +10,9 @@ use domain::time::Timestamp;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
-use crate::codec::audit::hash_fields;
-use crate::sqlite::tables::audit::{AuditHash, AuditSegment, HashLink, VerifiedMark, verified_mark};
+use crate::sqlite::tables::audit::{
+    AuditHash, AuditSegment, HashLink, ROWS_AFTER, StoredAuditRow, VerifiedMark, verified_mark,
+};
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// What is hashed before the first row.
@@ -28,37 +29,37 @@ struct ChainCursor {
 }
 
 impl ChainCursor {
-    /// Follows one row of `SELECT number, at, actor, verb, subject, note, previous, hash, origin`.
+    /// Follows one row of [`ROWS_AFTER`].
     fn follow(&mut self, row: &SqliteRow) -> Result<Result<(), BrokenLink>, sqlx::Error> {
-        let number = unsigned(row.try_get(0)?);
-        let broken = |number, why: &str| Ok(Err(BrokenLink { number, why: why.into() }));
-        if number != self.upto + 1 {
-            return broken(self.upto + 1, "the row is missing");
+        let next = self.upto + 1;
+        let broken = |number, why: String| Ok(Err(BrokenLink { number, why }));
+        let Ok(row) = StoredAuditRow::of(row) else {
+            return broken(next, "a column has a value of another type".into());
+        };
+        if row.number != next {
+            return broken(next, "the row is missing".into());
         }
-        if hash_in(row, 6)? != Some(self.hash) {
-            return broken(number, "it does not follow the row before");
+        if row.previous != self.hash {
+            return broken(next, "it does not follow the row before".into());
         }
-        let at = row.try_get::<i64, _>(1)?.to_string();
-        let counted = number.to_string();
-        let fields: [&str; 6] = [&counted, &at, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?, row.try_get(5)?];
-        let hash = hash_fields(&self.hash, fields, row.try_get(8)?);
-        if hash_in(row, 7)? != Some(hash) {
-            return broken(number, "its content is not what its hash says");
+        let Some(fields) = row.chain_row() else {
+            return broken(next, "columns are filled that do not belong together".into());
+        };
+        let hash = match fields.hash(&self.hash) {
+            Ok(hash) => hash,
+            Err(fault) => return broken(next, fault.to_string()),
+        };
+        if row.hash != hash {
+            return broken(next, "its content is not what its hash says".into());
         }
-        (self.upto, self.hash) = (number, hash);
+        (self.upto, self.hash) = (next, hash);
         Ok(Ok(()))
     }
 }
 
 /// Reads rows of the chain after this one.
 async fn rows_after(connection: &mut SqliteConnection, after: u64, rows: u32) -> Result<Vec<SqliteRow>, sqlx::Error> {
-    sqlx::query(
-        "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit WHERE number > ? ORDER BY number LIMIT ?",
-    )
-    .bind(whole(after))
-    .bind(rows)
-    .fetch_all(connection)
-    .await
+    sqlx::query(ROWS_AFTER).bind(whole(after)).bind(rows).fetch_all(connection).await
 }
 
 impl SqliteRegistry {

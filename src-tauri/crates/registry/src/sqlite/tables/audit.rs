@@ -1,21 +1,21 @@
 //! The audit log: facts in one chain, numbered without gaps, and the segments of it that were removed.
 //!
 //! Rows are added inside the transaction they describe (`write/transaction.rs`) and never changed. The hash, and what a
-//! stand-alone verifier needs, is described in `codec/audit.rs`; the chain is checked in `read/audit_check.rs`.
+//! stand-alone verifier needs, is described in `docs/audit.md`; the chain is checked in `read/audit_check.rs`.
 
 use std::ops::RangeInclusive;
 
 use domain::audit::AuditEvent;
 use domain::ids::HandleId;
-use domain::ports::{AuditLink, AuditPage, RegistryError};
-use domain::time::Timestamp;
+use domain::ports::{AuditLink, AuditPage, ErasableDetail, RegistryError, SaltedFields};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use verify::chain::{ChainRow, RowText};
 
-use crate::codec::audit::{hex, read, subject, subject_handle};
+use crate::codec::audit::{EncodedAuditRow, EventColumns, handle_in, hex, read};
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
+use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 pub(crate) type AuditHash = [u8; 32];
 
@@ -26,23 +26,124 @@ pub(crate) struct HashLink {
     pub(crate) hash: AuditHash,
 }
 
-/// Adds a row with its link.
-pub(crate) fn insert(batch: &mut StatementBatch, number: u64, event: &AuditEvent, link: HashLink) {
+/// Rows after a number, with the columns that [`StoredAuditRow`] reads.
+pub(crate) const ROWS_AFTER: &str = "SELECT number, at, actor, verb, subject, note, previous, hash, origin, layout, server, \
+     agent, detail, salt, commitment, handle FROM audit WHERE number > ? ORDER BY number LIMIT ?";
+/// The same for one task.
+const ROWS_OF_TASK: &str = "SELECT number, at, actor, verb, subject, note, previous, hash, origin, layout, server, \
+     agent, detail, salt, commitment, handle FROM audit WHERE handle = ? AND number > ? ORDER BY number LIMIT ?";
+
+/// Adds a row of layout 2 behind the row with the hash `previous`.
+pub(crate) fn insert(batch: &mut StatementBatch, previous: AuditHash, event: &AuditEvent, row: EncodedAuditRow) {
+    let named = |id: String| Some(id).filter(|id| !id.is_empty());
     batch
         .add(
-            "INSERT INTO audit (number, at, actor, verb, subject, handle, note, previous, hash, origin) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO audit (number, at, actor, verb, subject, handle, note, previous, hash, layout, server, agent, \
+             detail, salt, commitment) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 2, ?, ?, ?, ?, ?)",
         )
-        .with(whole(number))
+        .with(whole(row.number))
         .with(event.at.as_millis())
-        .with(event.actor.to_string())
+        .with(row.actor)
         .with(event.verb.word())
-        .with(subject(&event.subject))
-        .with(subject_handle(&event.subject).map(|id| id.to_string()))
+        .with(row.subject)
+        .with(row.handle)
         .with(event.note.clone())
-        .with(link.previous.to_vec())
-        .with(link.hash.to_vec())
-        .with(event.origin().map(ToString::to_string));
+        .with(previous.to_vec())
+        .with(row.hash.to_vec())
+        .with(named(row.server))
+        .with(named(row.agent))
+        .with(row.detail)
+        .with(row.salt.to_vec())
+        .with(row.commitment.to_vec());
+}
+
+/// A row of the table, borrowed from what was read.
+#[derive(Debug)]
+pub(crate) struct StoredAuditRow<'r> {
+    pub(crate) number: u64,
+    pub(crate) previous: &'r [u8],
+    pub(crate) hash: &'r [u8],
+    layout: i64,
+    event: EventColumns<'r>,
+    server: Option<&'r str>,
+    agent: Option<&'r str>,
+    salt: Option<&'r [u8]>,
+    commitment: Option<&'r [u8]>,
+    handle: Option<&'r str>,
+}
+
+impl<'r> StoredAuditRow<'r> {
+    /// Reads the columns of [`ROWS_AFTER`].
+    pub(crate) fn of(row: &'r SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            number: unsigned(row.try_get(0)?),
+            previous: row.try_get(6)?,
+            hash: row.try_get(7)?,
+            layout: row.try_get(9)?,
+            event: EventColumns {
+                at: row.try_get(1)?,
+                actor: row.try_get(2)?,
+                verb: row.try_get(3)?,
+                subject: row.try_get(4)?,
+                note: row.try_get(5)?,
+                origin: row.try_get(8)?,
+                detail: row.try_get(12)?,
+            },
+            server: row.try_get(10)?,
+            agent: row.try_get(11)?,
+            salt: row.try_get(13)?,
+            commitment: row.try_get(14)?,
+            handle: row.try_get(15)?,
+        })
+    }
+
+    /// The fields as they are hashed; `None` when columns are filled that do not belong together.
+    pub(crate) fn chain_row(&self) -> Option<ChainRow<'r>> {
+        let EventColumns { at, actor, verb, subject, note, origin, detail } = self.event;
+        let text = match (self.layout, detail, self.salt) {
+            (1, None, None) if self.server.is_none() && self.agent.is_none() => Some(RowText::Plain { note, origin }),
+            (2, Some(detail), Some(salt)) if origin.is_none() => Some(RowText::Salted { note, detail, salt }),
+            (2, None, None) if origin.is_none() && note.is_empty() => None,
+            _ => return None,
+        };
+        let is_found_by_task = self.handle == handle_in(subject);
+        is_found_by_task.then_some(())?;
+        Some(ChainRow {
+            number: self.number,
+            layout: u8::try_from(self.layout).ok()?,
+            at,
+            actor,
+            verb,
+            subject,
+            server: self.server.unwrap_or_default(),
+            agent: self.agent.unwrap_or_default(),
+            text,
+            commitment: match self.commitment {
+                Some(bytes) => Some(bytes.try_into().ok()?),
+                None => None,
+            },
+        })
+    }
+
+    fn link(&self) -> AuditLink {
+        let salted = self.commitment.map(|commitment| SaltedFields {
+            server: self.server.unwrap_or_default().into(),
+            agent: self.agent.unwrap_or_default().into(),
+            erasable: self
+                .event
+                .detail
+                .zip(self.salt)
+                .map(|(detail, salt)| ErasableDetail { detail: detail.into(), salt: hex(salt) }),
+            commitment: hex(commitment),
+        });
+        AuditLink {
+            number: self.number,
+            event: read(self.event),
+            salted,
+            previous: hex(self.previous),
+            hash: hex(self.hash),
+        }
+    }
 }
 
 /// How far the chain is verified.
@@ -115,29 +216,6 @@ impl AuditSegment {
     }
 }
 
-fn link(base: &StoreContext, row: &SqliteRow) -> Result<AuditLink, RegistryError> {
-    let failed = || base.failed("read the audit log");
-    let number = unsigned(row.try_get(0).map_err(failed())?);
-    let at = Timestamp::from_millis(row.try_get(1).map_err(failed())?);
-    let event = read(
-        at,
-        [
-            row.try_get(2).map_err(failed())?,
-            row.try_get(3).map_err(failed())?,
-            row.try_get(4).map_err(failed())?,
-            row.try_get(5).map_err(failed())?,
-        ],
-        row.try_get(8).map_err(failed())?,
-    )
-    .map_err(|error| StoreContext::bad_row("read `audit`", &number.to_string(), &error))?;
-    Ok(AuditLink {
-        number,
-        event,
-        previous: hex(row.try_get(6).map_err(failed())?),
-        hash: hex(row.try_get(7).map_err(failed())?),
-    })
-}
-
 impl SqliteRegistry {
     /// The audit rows of one handle (or all), after a position.
     pub(crate) async fn read_audit(
@@ -150,22 +228,15 @@ impl SqliteRegistry {
         let limit = limit.clamp(1, self.base.limits.page_rows_max);
         let mut find = StatementBatch::default();
         match handle {
-            Some(id) => find
-                .add(
-                    "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit \
-                     WHERE handle = ? AND number > ? ORDER BY number LIMIT ?",
-                )
-                .with(id.to_string()),
-            None => find.add(
-                "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit \
-                 WHERE number > ? ORDER BY number LIMIT ?",
-            ),
+            Some(id) => find.add(ROWS_OF_TASK).with(id.to_string()),
+            None => find.add(ROWS_AFTER),
         }
         .with(whole(after))
         .with(i64::from(limit) + 1);
         let mut reader = self.reader().await?;
         let found = find.rows(&mut reader).await.map_err(failed())?;
-        let mut rows = found.iter().map(|row| link(&self.base, row)).collect::<Result<Vec<_>, _>>()?;
+        let link = |row| StoredAuditRow::of(row).map(|row| row.link());
+        let mut rows = found.iter().map(link).collect::<Result<Vec<_>, _>>().map_err(failed())?;
         let kept = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = rows.len() > kept;
         rows.truncate(kept);

@@ -253,7 +253,7 @@ impl EncodedTask {
 pub(crate) fn is_of_person(event: &AuditEvent) -> bool {
     match event.actor {
         Actor::Person(_) => true,
-        Actor::Agent(_) | Actor::Server(_) | Actor::System(_) => false,
+        Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => false,
     }
 }
 

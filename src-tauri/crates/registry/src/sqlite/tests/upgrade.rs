@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use domain::audit::Verb;
 use domain::budget::window::CountingSettings;
 use domain::ids::PersonId;
 use domain::policy::Policy;
@@ -90,6 +91,73 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     fs::copy(backup, &restored).expect("copies");
     let restored = open(&restored, &[], 4_000).await.expect("but the backup opens with the old version");
     assert_eq!(restored.handle(handle.id).await, Ok(Some(handle)), "and holds everything");
+}
+
+#[tokio::test]
+async fn rows_of_the_first_layout_stay_valid_and_new_rows_follow_them_in_the_second() {
+    use sqlx::Connection as _;
+    use verify::chain::{ChainRow, RowText, START};
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let before: Vec<Migration> = KNOWN.iter().copied().filter(|step| step.version < 19).collect();
+    open_with(&path, &before, &[], 1_000).await.expect("the schema before opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let task = FIXTURES.id(1).to_string();
+    let mut previous = START;
+    for (number, verb, origin) in
+        [(1_u64, "stopBegun", Some("terminal 7@99 /opt/x")), (2, "stopEnded", None), (3, "teleported", None)]
+    {
+        let subject = format!("handle:{task}");
+        let fields = ChainRow {
+            number,
+            layout: 1,
+            at: 100,
+            actor: "person:ada",
+            verb,
+            subject: &subject,
+            server: "",
+            agent: "",
+            text: Some(RowText::Plain { note: "as asked", origin }),
+            commitment: None,
+        };
+        let hash = fields.hash(&previous).expect("a row");
+        sqlx::query(
+            "INSERT INTO audit (number, at, actor, verb, subject, handle, note, previous, hash, origin) \
+             VALUES (?, 100, 'person:ada', ?, ?, ?, 'as asked', ?, ?, ?)",
+        )
+        .bind(i64::try_from(number).expect("small"))
+        .bind(verb)
+        .bind(&subject)
+        .bind(&task)
+        .bind(previous.to_vec())
+        .bind(hash.to_vec())
+        .bind(origin)
+        .execute(&mut old)
+        .await
+        .expect("an old row");
+        previous = hash;
+    }
+    sqlx::query("UPDATE store SET audit_number = 3, audit_hash = ?")
+        .bind(previous.to_vec())
+        .execute(&mut old)
+        .await
+        .expect("counted");
+    old.close().await.expect("closes");
+
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    new.record(vec![FIXTURES.fact(1, Verb::Ended, "done")]).await.expect("new rows follow");
+    let check = new.verify_audit(None, 100).await.expect("it can be read");
+    assert_eq!((check.broken, check.upto), (None, 4), "old and new rows are one chain");
+    let rows = new.audit_page(Some(FIXTURES.id(1)), 0, 100).await.expect("the rows of the task").rows;
+    let words: Vec<&str> = rows.iter().map(|row| row.event.verb.word()).collect();
+    assert_eq!(words, ["stopBegun", "stopEnded", "teleported", "ended"], "an unknown verb is shown as it stands");
+    let layouts: Vec<bool> = rows.iter().map(|row| row.salted.is_some()).collect();
+    assert_eq!(layouts, [false, false, false, true], "old rows keep their layout");
+    let origin = rows.first().and_then(|row| row.event.origin()).map(ToString::to_string);
+    assert_eq!(origin.as_deref(), Some("terminal 7@99 /opt/x"), "and how their decisions came in");
+    assert_eq!(testkit::memory_registry::audit_finding(&rows), None, "they verify from the documentation alone");
+    new.close().await;
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use domain::ports::Recorded;
 use domain::ports::change::Entity;
 use sqlx::sqlite::SqliteConnection;
 
+use crate::codec::audit::TaskParties;
 use crate::sqlite::tables::row_name;
 use crate::sqlite::tables::task_row::{EncodedTask, RequestRow};
 use crate::sqlite::tables::{durations, payloads, raw_messages, requests, status_log, tasks};
@@ -106,7 +107,8 @@ impl WriteTransaction<'_> {
         if let (Some(took), Some(tool)) = (task.learned_ms, &task.tool) {
             durations::learn(&mut self.batch, &task.server, tool, took, self.limits.usual_samples_kept);
         }
-        self.add_audit(connection, &task.audit).await?;
+        let parties = TaskParties { server: &task.server, agent: &task.agent };
+        self.add_audit_of(connection, parties, &task.audit).await?;
         let seq = self.add_change(Entity::Handle(task.id), Some(task.changed));
         let recorded = Recorded { seq, version: cached.version };
         self.cache.handles.insert(task.id, cached);

@@ -11,10 +11,10 @@ use domain::ports::change::Entity;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::codec::audit::{hash, hex};
+use crate::codec::audit::{ChainPlace, EncodedAuditRow, TaskParties, hex};
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::tables::audit::{self, HashLink};
+use crate::sqlite::tables::audit;
 use crate::sqlite::tables::changes::entity;
 use crate::sqlite::tables::task_row::EncodedTask;
 use crate::sqlite::tables::{agents, changes, prices, rules, servers, status_log, token_series, user_data};
@@ -285,17 +285,26 @@ impl<'a> WriteTransaction<'a> {
         connection: &mut SqliteConnection,
         events: &[AuditEvent],
     ) -> Result<(), sqlx::Error> {
+        self.add_audit_of(connection, TaskParties::default(), events).await
+    }
+
+    /// Adds audit rows of one task.
+    pub(crate) async fn add_audit_of(
+        &mut self,
+        connection: &mut SqliteConnection,
+        parties: TaskParties<'_>,
+        events: &[AuditEvent],
+    ) -> Result<(), sqlx::Error> {
         for event in events {
             self.make_room(connection).await?;
             self.counters.audit_number += 1;
-            let linked = hash(&self.counters.audit_hash, self.counters.audit_number, event);
-            audit::insert(
-                &mut self.batch,
-                self.counters.audit_number,
-                event,
-                HashLink { previous: self.counters.audit_hash, hash: linked },
-            );
-            self.counters.audit_hash = linked;
+            let mut salt = [0; 16];
+            getrandom::fill(&mut salt).map_err(|error| sqlx::Error::Encode(error.into()))?;
+            let previous = self.counters.audit_hash;
+            let place = ChainPlace { previous, number: self.counters.audit_number };
+            let row = EncodedAuditRow::linked(place, event, parties, salt);
+            self.counters.audit_hash = row.hash;
+            audit::insert(&mut self.batch, previous, event, row);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(crate) struct Allowed {
     build: &'static str,
 }
 
-const LIST: [Allowed; 13] = [
+const LIST: [Allowed; 14] = [
     Allowed {
         name: "domain",
         ours: "",
@@ -31,7 +31,7 @@ const LIST: [Allowed; 13] = [
     },
     Allowed {
         name: "registry",
-        ours: "domain",
+        ours: "domain verify",
         outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde serde_json serde_path_to_error sha2 sqlx \
                   thiserror tokio tracing zeroize",
         dev: "testkit",
@@ -55,6 +55,13 @@ const LIST: [Allowed; 13] = [
     },
     Allowed { name: "tokens", ours: "domain", outside: "bpe-openai serde serde_json", dev: "", build: "" },
     Allowed {
+        name: "verify",
+        ours: "",
+        outside: "base64 ed25519-dalek serde serde_json sha2",
+        dev: "ct-merkle",
+        build: "",
+    },
+    Allowed {
         name: "demo",
         ours: "domain engine mcp",
         outside: "axum bytes futures getrandom jiff jsonschema parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
@@ -71,7 +78,7 @@ const LIST: [Allowed; 13] = [
     },
     Allowed {
         name: "host",
-        ours: "api demo domain engine keeper mcp registry tokens",
+        ours: "api demo domain engine keeper mcp registry tokens verify",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
                   hex hyper hyper-util idna indicatif jiff keyring mimalloc nix notify-rust parking_lot percent-encoding \
                   reqwest rust-embed rustix serde serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",

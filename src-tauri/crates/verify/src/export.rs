@@ -1,0 +1,12 @@
+//! Exports as JSON Lines: the lines themselves, for who writes them, and the check of a whole file.
+//!
+//! The file is read line by line and never held. Line 1 is the manifest, the last one the trailer; the rows between them
+//! stand in the order of their numbers. See `docs/audit.md`.
+
+mod check;
+mod lines;
+
+pub use check::{ExportProblem, Trust, check_export};
+pub use lines::{
+    EarlierTree, ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, RowLine, Trailer, hashes_of, texts_of,
+};
