@@ -121,10 +121,12 @@ pub enum Verb {
     Halted,
     /// A person let halted work begin again, up to the stage in the note.
     Resumed,
+    /// A person took a step to end a task that reaches beyond it; the note says which.
+    Escalated,
 }
 
 impl Verb {
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -167,6 +169,7 @@ impl Verb {
         Self::AgentTokenReplaced,
         Self::Halted,
         Self::Resumed,
+        Self::Escalated,
     ];
 
     /// The word of the export format.
@@ -215,6 +218,7 @@ impl Verb {
             Self::AgentTokenReplaced => "agentTokenReplaced",
             Self::Halted => "halted",
             Self::Resumed => "resumed",
+            Self::Escalated => "escalated",
         }
     }
 }
