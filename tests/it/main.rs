@@ -14,6 +14,7 @@ mod clients;
 mod conformance;
 mod dead_servers;
 mod disk_full;
+mod escalation;
 mod frozen;
 mod gateway_guess;
 mod gateway_kill;

@@ -33,6 +33,7 @@ use crate::calls::servers::{
 use crate::calls::tasks::answers::AnswerContents;
 use crate::calls::tasks::cancel::{CancelList, CancelTasks, RevokeTask};
 use crate::calls::tasks::content::{ReadPiece, ShowContent};
+use crate::calls::tasks::escalate::{EscalateTask, TaskEscalated};
 use crate::calls::tasks::hide::{HiddenList, HideTasks};
 use crate::calls::tasks::history::Unwatch;
 use crate::calls::tasks::page::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
@@ -139,6 +140,7 @@ calls! {
     "tasks.undoAnswer" acts Decide undo_answer: UndoAnswer => TaskDto;
     "tasks.cancel" acts Cancel cancel: CancelTasks => CancelList;
     "tasks.revoke" acts Revoke revoke: RevokeTask => CancelList;
+    "tasks.escalate" acts Cancel task_escalate: EscalateTask => TaskEscalated;
     "tasks.unwatch" acts Decide unwatch: Unwatch => TaskDto;
     "tasks.hide" acts Decide tasks_hide: HideTasks => HiddenList;
     "tasks.unhide" acts Decide tasks_unhide: HideTasks => HiddenList;

@@ -169,6 +169,14 @@ impl From<Refusal> for ApiError {
                 "Give the fields with `--accept '{\"field\": \"value\"}'`; `taskwarden inbox --json` shows them.",
             ),
             Refusal::NoContent(_) => (Code::Usage, "Leave the content out."),
+            Refusal::HigherStepTaken { .. } => {
+                (Code::Refused, "`taskwarden tasks show ID` shows the steps so far and the next one.")
+            }
+            Refusal::NoAgent => (
+                Code::Refused,
+                "A person started it or it was found on its server: cancel it, or shut down its server with step 5.",
+            ),
+            Refusal::NotByPerson => (Code::Refused, "A person has to do it."),
             Refusal::AlreadySent => (Code::Refused, "The answer is on its way and can no longer be changed."),
         };
         Self::new(code, message, hint)
@@ -242,6 +250,11 @@ impl From<EngineError> for ApiError {
                 Code::Refused,
                 message,
                 "Nothing was recorded. `taskwarden resume requests` lets questions be answered again.",
+            ),
+            EngineError::NoProcess(_) => Self::new(
+                Code::Refused,
+                message,
+                "Nothing was done. `taskwarden tasks show ID` shows which steps are left.",
             ),
             EngineError::NotHalted => Self::new(Code::Refused, message, "Nothing is left to do."),
             EngineError::StageRefused(_) => {

@@ -137,12 +137,14 @@ pub enum Verb {
     Halted,
     /// A person let halted work begin again, up to the stage in the note.
     Resumed,
+    /// A person took a step to end a task that reaches beyond it; the note says which.
+    Escalated,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -185,6 +187,7 @@ impl Verb {
         Self::AgentTokenReplaced,
         Self::Halted,
         Self::Resumed,
+        Self::Escalated,
     ];
 
     /// The word of the export format.
@@ -233,6 +236,7 @@ impl Verb {
             Self::AgentTokenReplaced => "agentTokenReplaced",
             Self::Halted => "halted",
             Self::Resumed => "resumed",
+            Self::Escalated => "escalated",
             Self::Unknown(word) => word,
         }
     }

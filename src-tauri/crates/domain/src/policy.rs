@@ -130,6 +130,11 @@ pub struct Policy {
     pub child_term_wait: Duration,
     /// How often it is checked whether a child's group is empty: the system does not notify. Judgement.
     pub child_group_look: Duration,
+    /// How often the processes of a server are read while it is ended: a reading goes through all processes of the
+    /// system. Judgement.
+    pub process_watch_every: Duration,
+    /// Processes that are named where some outlived the end of their server. Judgement: a fork bomb is not listed whole.
+    pub processes_named_max: usize,
     /// Redirects followed within the same origin. Judgement.
     pub redirects_max: usize,
 
@@ -333,6 +338,8 @@ impl Default for Policy {
             child_close_wait: 3 * SECOND,
             child_term_wait: 3 * SECOND,
             child_group_look: Duration::from_millis(20),
+            process_watch_every: Duration::from_millis(100),
+            processes_named_max: 10,
             redirects_max: 3,
             subscribe_settle: SECOND / 4,
             open_result_wait: SECOND / 5,

@@ -30,8 +30,8 @@ pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
     ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
-    ProcessNews, ProcessObserver, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
-    UpstreamSubject,
+    ProcessNews, ProcessObserver, ProcessReading, ProcessWatch, SendGate, SendPermit, ToolFacts, Upstream,
+    UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

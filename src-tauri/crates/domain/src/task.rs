@@ -39,6 +39,7 @@ pub use input_request::live_question::LiveOutcome;
 pub use input_request::request_map::InputRequests;
 pub use input_request::shared_question::{QuestionRef, SharedQuestions};
 pub use observation::missed_polls::MissCount;
+pub use status::escalation::{Escalation, EscalationStep, LeftProcess, ProcessEnd, StepDone, StoppedBy, TakenStep};
 
 use crate::audit::AuditEvent;
 use crate::ids::{AgentId, HandleId, JobKey, PersonId, RequestKey, ServerId, SessionKey};
@@ -203,6 +204,8 @@ pub struct TaskHandle {
     pub orphaned: Option<Timestamp>,
     /// Its result waits, or waited, for a person before the agent gets it.
     pub hold: Option<ResultHold>,
+    /// How far people went to end it, and what was observed of its processes.
+    pub escalation: Escalation,
     /// What it costs its agent's window; `None` until something was counted.
     pub tokens: Option<TaskTokens>,
     /// That it said and brought more than a task may.
@@ -377,6 +380,15 @@ pub enum Refusal {
     /// The result is not held back, or nobody waits for it.
     #[error("the result is not held back")]
     NotHeld,
+    /// A step of an escalation that is higher was taken.
+    #[error("step {asked} comes before step {taken}, which was taken; steps only go up")]
+    HigherStepTaken { asked: u8, taken: u8 },
+    /// The step concerns an agent, and the task has none.
+    #[error("no agent has this task")]
+    NoAgent,
+    /// Only people decide this.
+    #[error("only a person can decide this")]
+    NotByPerson,
     /// Nobody is asked whether it may continue.
     #[error("the task is not waiting at a limit")]
     NotAskedToGoOn,

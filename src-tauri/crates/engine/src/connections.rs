@@ -10,6 +10,7 @@ pub(crate) mod lease;
 pub(crate) mod live_connection;
 pub(crate) mod observed;
 pub(crate) mod pool;
+pub(crate) mod process_end;
 pub(crate) mod server_names;
 pub(crate) mod task_needs;
 pub(crate) mod wait;

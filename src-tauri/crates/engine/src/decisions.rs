@@ -4,6 +4,7 @@
 
 pub(crate) mod decide;
 pub(crate) mod deliver;
+pub(crate) mod escalate;
 pub(crate) mod halt;
 pub(crate) mod revoke;
 pub(crate) mod shared_questions;

@@ -22,7 +22,7 @@ use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
 use crate::decisions::deliver::Deliverer;
 use crate::decisions::halt::{cancels, thaw};
-use crate::decisions::shared_questions;
+use crate::decisions::{escalate, shared_questions};
 use crate::recovery::{interrupted_calls, restart};
 use crate::runtime::clock_steps;
 use crate::runtime::commit_signal::CommitSignal;
@@ -92,6 +92,7 @@ impl Engine {
         Box::pin(thaw::go_on(&core)).await;
         spawn_workers(&core);
         cancels::go_on(&core);
+        escalate::go_on(&core);
         Ok(Self { core })
     }
 

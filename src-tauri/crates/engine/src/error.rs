@@ -73,6 +73,9 @@ pub enum EngineError {
     /// The way back from a halt goes stage by stage.
     #[error(transparent)]
     StageRefused(#[from] StageRefused),
+    /// There is no process to end.
+    #[error(transparent)]
+    NoProcess(#[from] NoProcess),
     /// A person cancelled the call before it had a row.
     #[error("a person cancelled the call")]
     Cancelled,
@@ -103,6 +106,20 @@ pub enum EngineError {
     /// The engine is shutting down.
     #[error("the core is stopping")]
     Stopping,
+}
+
+/// Why the process behind a task cannot be ended here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoProcess {
+    /// The server runs on another machine.
+    #[error("its server does not run on this machine")]
+    RunsElsewhere {
+        /// Where it is reached; may hold secrets.
+        url: String,
+    },
+    /// The process that ran it is gone, or was never started.
+    #[error("the process that ran it is not running")]
+    NotRunning,
 }
 
 /// Why a handle did not change.

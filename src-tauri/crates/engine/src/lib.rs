@@ -34,10 +34,11 @@ pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
 };
 pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
+pub use decisions::escalate::ShutdownReach;
 pub use decisions::halt::StartHalt;
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};
-pub use error::EngineError;
+pub use error::{EngineError, NoProcess};
 pub use runtime::clock::SystemClock;
 pub use runtime::gauges::{Gauge, GaugeUnit, Gauges};
 pub use runtime::thread_activity::{ThreadActivity, activities};

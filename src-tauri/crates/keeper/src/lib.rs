@@ -19,6 +19,7 @@ pub use process::group::ProcessGroup;
 pub use process::launch::{Launch, LaunchError};
 pub use process::line_reader::{LineReader, OutputLine};
 pub use process::message_skim::MessageSkim;
+pub use process::process_watch::ServerWatch;
 pub use process::shutdown::{ChildExit, ShutdownTimes, end_child, exited};
 pub use protocol::frame::{FrameKind, FrameReader, KeeperFrame, put_frame_head};
 pub use protocol::key::KeeperKey;

@@ -7,4 +7,6 @@ pub(crate) mod group;
 pub(crate) mod launch;
 pub(crate) mod line_reader;
 pub(crate) mod message_skim;
+pub(crate) mod process_watch;
+pub(crate) mod server_processes;
 pub(crate) mod shutdown;

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -394,6 +394,13 @@ keptOutToday: number, keptOutExactness: ExactnessDto,
 /** What it wasted today, by server. */
 waste: Array<WasteDto>, };
 
+/** How a server took the cancels that people asked for. */
+export type CancelRecord = { asked: number, obeyed: number,
+/** Half of those it obeyed ended within this. */
+medianMs: number | null,
+/** `ci obeyed 14 of 15 cancels, half within 2.1 s`. */
+sentence: string, };
+
 /** Tasks to cancel. */
 export type CancelTasks = { ids: Array<string>,
 /** Besides, all open tasks that match. */
@@ -655,6 +662,28 @@ export type ErrorDto = {
 code: number | null,
 /** What it says. */
 message: string, };
+
+/** A step to take against a task. */
+export type EscalateTask = { id: string,
+/** From 1 to 5; the next one when left out. */
+step?: number | null,
+/** In the person's words. */
+reason?: string | null,
+/** Tasks that the person was told end with the step; with more, nothing is done. */
+toldTasks?: number, };
+
+/** How far people went to end a task, and what is left to them. */
+export type Escalation = {
+/** Steps so far, the lowest first. */
+steps: Array<TakenStep>,
+/** Steps that can be taken now; the first is the next one. */
+offered: Array<OfferedStep>,
+/** Higher steps that this task does not have, each with why. */
+unavailable: Array<UnavailableStep>,
+/** That nothing of it runs any more, and how that is known; null while nobody observed it. */
+stopped: Stopped | null,
+/** How its server took cancels so far; null when it was never asked. */
+record: CancelRecord | null, };
 
 /** How exact a figure is. */
 export type ExactnessDto = "exact" | "about" | "atMost";
@@ -946,6 +975,11 @@ createdAt: string,
 /** When nothing more was expected of it. */
 endedAt: string | null, };
 
+/** A process that outlived its server. */
+export type LeftProcess = { pid: number, name: string,
+/** It belongs to somebody else, and was not signalled. */
+foreign: boolean, };
+
 /** A limit of tokens. */
 export type LimitDto = {
 /** So many are allowed. */
@@ -1146,6 +1180,21 @@ export type NotResolved = { id: string, why: string, };
 
 export type Nothing = Record<symbol, never>;
 
+/** A step that can be taken. */
+export type OfferedStep = { number: number, step: "cancel" | "holdResult" | "revoke" | "revokeAgent" | "shutDown",
+/** What its button says, such as `Shut down files (ends 3 tasks of 2 agents)`. */
+label: string,
+/** What it affects. */
+affects: string,
+/** Open tasks that end or are asked to cancel with it, this one included. */
+tasks: number,
+/** The names of the agents of these tasks. */
+agents: Array<string>,
+/** The processes of the group that would be ended, the first one first. */
+processes: Array<ProcessName>,
+/** Whether it reaches beyond this task, so that a person confirms it. */
+confirm: boolean, };
+
 /** An agent whose budget is wanted. */
 export type OneAgent = {
 /** Its name or id. */
@@ -1257,6 +1306,15 @@ setAt: string, setBy: string, };
 export type PriceList = { prices: Array<PriceDto>,
 /** Models that are set for agents with access and have no price, by name. */
 unpriced: Array<ModelName>, };
+
+/** What was seen of the processes of a server that was ended. */
+export type ProcessEnd = { state: "gone" | "left" | "notObserved", at: string,
+/** Processes that were seen to end. */
+ended: number,
+/** Processes that were left. */
+left: number,
+/** The first of those that were left. */
+named: Array<LeftProcess>, };
 
 /** A process as the system names it. */
 export type ProcessName = { pid: number, name: string, };
@@ -1869,6 +1927,8 @@ export type ShownTask = {
 log: Array<LogLineDto>,
 /** What people decided about it, oldest first, each with the way it came in. */
 decisions: Array<HistoryEvent>,
+/** How far people went to end it, and which steps are left. */
+escalation?: Escalation,
 /** Our handle of it, `hdl_…`. */
 id: string,
 /** The name of its server. */
@@ -2034,6 +2094,9 @@ export type StopList = {
 /** In the order asked. */
 stops: Array<StopDto>, };
 
+/** That nothing of a task runs any more. */
+export type Stopped = { by: "server" | "processes", at: string, };
+
 /** What a clean-up removed. */
 export type StorageCleaned = {
 /** What is gone. */
@@ -2105,6 +2168,21 @@ ids: Array<string>,
 task: string | null,
 /** Whether the window is shown and has the focus. */
 visible: boolean, };
+
+/** A step that somebody took. */
+export type TakenStep = {
+/** From 1 to 5. */
+number: number, step: "cancel" | "holdResult" | "revoke" | "revokeAgent" | "shutDown", at: string, by: string,
+/** In the person's words. */
+reason: string | null,
+/** What was observed of it, in a sentence. */
+evidence: string,
+/** Whether it is recorded and still being carried out. */
+pending: boolean,
+/** Other tasks that ended or were asked to cancel with it. */
+otherTasks: number,
+/** What was seen of the processes, of the last step. */
+processes: ProcessEnd | null, };
 
 /** How many tasks lists have. */
 export type TaskCounts = {
@@ -2204,6 +2282,11 @@ job: JobDto | null,
 startedBy: string | null,
 /** In lists: its question, its error or the first line of its result. */
 says?: string, };
+
+/** A step that was taken. */
+export type TaskEscalated = {
+/** The number of the step. */
+step: number, task: TaskDto, escalation: Escalation, };
 
 /** Numbers of tasks; a task may be counted in several. */
 export type TaskFigures = {
@@ -2445,6 +2528,11 @@ tookMs: number,
 /** Why it did not answer as it should, as a sentence; null when it did. */
 why: string | null, };
 
+/** A step that a task does not have. */
+export type UnavailableStep = { number: number, step: "cancel" | "holdResult" | "revoke" | "revokeAgent" | "shutDown",
+/** As a sentence for people. */
+why: string, };
+
 /** An answer to take back while it is held back. */
 export type UndoAnswer = { id: string, key: string, };
 
@@ -2594,6 +2682,7 @@ export interface Calls {
   "tasks.undoAnswer": [UndoAnswer, TaskDto];
   "tasks.cancel": [CancelTasks, StopList];
   "tasks.revoke": [RevokeTask, StopList];
+  "tasks.escalate": [EscalateTask, TaskEscalated];
   "tasks.unwatch": [Unwatch, TaskDto];
   "tasks.hide": [HideTasks, HiddenList];
   "tasks.unhide": [HideTasks, HiddenList];

@@ -283,6 +283,12 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       state.change(id, { phase: "revoked", group: "moving" });
       return { stops: [{ id, state: "asked", why: null, task: task(id) }] };
     },
+    // The page shows no further steps yet: here each of them is a cancel.
+    "tasks.escalate": ({ id, step, reason }) => {
+      stop(id, reason);
+      const escalation = { steps: [], offered: [], unavailable: [], stopped: null, record: null };
+      return { step: step ?? 1, task: task(id), escalation };
+    },
     "tasks.unwatch": ({ id }) => {
       state.change(id, { phase: "unwatched", group: "noNews" });
       for (const row of state.inbox.values()) if (row.task === id) leave(row.id, me);

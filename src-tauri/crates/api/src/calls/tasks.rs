@@ -6,6 +6,7 @@
 pub mod answers;
 pub mod cancel;
 pub mod content;
+pub mod escalate;
 pub mod hide;
 pub mod history;
 pub(crate) mod last_line;
@@ -14,6 +15,7 @@ pub mod page;
 pub mod recent_arguments;
 pub(crate) mod related_tasks;
 pub mod result_hold;
+mod step_evidence;
 pub(crate) mod wait_until;
 
 use std::time::Duration;
@@ -32,6 +34,7 @@ use ts_rs::TS;
 use super::OneTask;
 use crate::api::Api;
 use crate::caller::Caller;
+use crate::dto::task::escalation::EscalationDto;
 use crate::dto::task::facts::ResultState;
 use crate::dto::words::{Word, words};
 use crate::dto::{HistoryEvent, LogLineDto, TaskDto, TaskListDto};
@@ -86,6 +89,10 @@ pub struct ShownTask {
     /// What people decided about it, oldest first, each with the way it came in.
     #[serde(default)]
     pub decisions: Vec<HistoryEvent>,
+    /// How far people went to end it, and which steps are left.
+    #[serde(default)]
+    #[ts(optional, as = "Option<EscalationDto>")]
+    pub escalation: EscalationDto,
 }
 
 words! {
@@ -191,10 +198,11 @@ impl Api {
     /// When there is none of this handle.
     pub async fn task_show(&self, _caller: &Caller, input: OneTask) -> Result<ShownTask, ApiError> {
         let id = self.find_id(&input.id).await?;
-        let task = self.task_show_id(id).await?;
+        let (task, escalation) =
+            (self.task_show_id(id).await?, self.escalation(&self.find_task(&input.id).await?).await?);
         let log = self.registry.status_log(id, self.policy.log_lines_per_task).await?;
         let decisions = self.decisions_on(id, &task.server).await?;
-        Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect(), decisions })
+        Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect(), decisions, escalation })
     }
 
     pub(crate) async fn task_show_id(&self, id: HandleId) -> Result<TaskDto, ApiError> {

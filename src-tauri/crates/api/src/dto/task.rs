@@ -4,6 +4,7 @@
 //! server's word, `contact` is what we know of reaching it, `intent` is what people want.
 
 pub mod content;
+pub mod escalation;
 pub mod facts;
 pub mod history;
 pub mod list;

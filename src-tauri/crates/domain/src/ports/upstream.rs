@@ -15,11 +15,11 @@ use super::PortFuture;
 use crate::ids::{AgentId, ConnectionId, HandleId, SessionKey, UpstreamTaskId};
 use crate::raw_message::RawText;
 use crate::server::{Negotiated, Server};
-use crate::task::CallReply;
 use crate::task::input_request::{AnswerAction, AskDoor, LiveQuestion};
 use crate::task::observation::{Observation, Progress};
 use crate::task::payload::Payload;
 use crate::task::status::RpcError;
+use crate::task::{CallReply, LeftProcess};
 
 /// Why the server could not be asked, or what it said instead. Classifies itself; nobody matches text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -369,6 +369,20 @@ pub struct Connected {
     pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
 }
 
+/// The processes of a local server, as far as they were seen since the watch began.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessReading {
+    /// Those that ran at an earlier reading and are gone.
+    pub ended: u32,
+    /// Those that run now.
+    pub left: Vec<LeftProcess>,
+}
+
+/// Looks at the processes of one local server while somebody ends them.
+pub trait ProcessWatch: Send + Sync + 'static {
+    fn read(&self) -> ProcessReading;
+}
+
 pub trait Connector: Send + Sync + 'static {
     /// Connects to a server whose consent was checked. Uses `server.verdict` when its fingerprint fits, and resumes
     /// `line.session`, or without a seat `server.negotiated.session`, of a legacy HTTP server when it can.
@@ -380,6 +394,10 @@ pub trait Connector: Send + Sync + 'static {
     /// Whether children may outlive the core, so that what they asked is still asked after a restart (ruling 16).
     fn may_keep(&self) -> bool {
         false
+    }
+    /// Begins to watch the processes of the server whose first process has this number; `None` where they cannot be seen.
+    fn watch_processes(&self, _leader: u32) -> Option<Arc<dyn ProcessWatch>> {
+        None
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Attention, Audience, Effect, HoldReason, Home, InputRequests, Origin, Parent, ResultHold, TaskHandle, Transition,
-    UsualDuration,
+    Attention, Audience, Effect, Escalation, HoldReason, Home, InputRequests, Origin, Parent, ResultHold, TaskHandle,
+    Transition, UsualDuration,
 };
 use crate::audit::{Actor, Verb};
 use crate::ids::{AgentId, HandleId, HostId, JobKey, ServerId, UpstreamTaskId};
@@ -175,6 +175,7 @@ impl TaskHandle {
             over_limit: None,
             cancelled_for_agent: None,
             failed_for_agent: None,
+            escalation: Escalation::default(),
             loss_cause: None,
             parent: None,
             trace: None,

@@ -3,7 +3,7 @@
 //! A request to cancel changes the intent and nothing else: only the server's own word ends a task. Sending it is the
 //! engine's, and whether the server complied is read from its view.
 
-use super::{Attention, Effect, Refusal, TaskHandle, Told, Transition};
+use super::{Attention, Effect, EscalationStep, Refusal, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::task::decider::Decider;
@@ -35,6 +35,7 @@ impl TaskHandle {
         let mut step = Transition::none(self);
         let delivery = Delivery::Recorded;
         step.next.intent = Intent::Cancel(CancelRequest::new(&by, now, reason, delivery));
+        step.note_step(EscalationStep::Cancel, &by, now, reason);
         step.fact(now, by.actor(), Verb::CancelBegun, reason.unwrap_or_default());
         step.effect(Effect::Deliver);
         Ok(step.settle(self, now))
@@ -64,6 +65,7 @@ impl TaskHandle {
             // What a person has settled stays settled; only the handle is taken from its agent.
             step.next.told.insert(Told::Resolved);
         }
+        step.note_step(EscalationStep::Revoke, &by.into(), now, reason);
         step.fact(now, person.clone(), Verb::Revoked, reason.unwrap_or_default());
         if asks {
             step.fact(now, person, Verb::CancelBegun, "revoked");

@@ -229,6 +229,7 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.undelivered != next.undelivered
         || before.orphaned != next.orphaned
         || before.hold != next.hold
+        || before.escalation != next.escalation
         || before.tokens != next.tokens
         || before.over_limit != next.over_limit
         || before.cancelled_for_agent != next.cancelled_for_agent

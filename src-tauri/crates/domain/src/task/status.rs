@@ -4,6 +4,7 @@
 //! They are stored apart and never merged. [`Phase`] is derived from them by one pure function, in `task/phase.rs`.
 
 mod contact;
+pub(crate) mod escalation;
 pub mod halted;
 mod intent;
 mod phase;

@@ -10,6 +10,7 @@ mod call_rounds;
 mod cancel;
 mod clock_steps;
 mod ends;
+mod escalation;
 mod open_limit;
 mod phases;
 mod properties;

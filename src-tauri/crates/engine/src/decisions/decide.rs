@@ -128,7 +128,7 @@ impl Engine {
         self.decide(id, |handle, now| handle.let_go_on(&by, now)).await
     }
 
-    async fn decide(
+    pub(super) async fn decide(
         &self,
         id: HandleId,
         mut decide: impl FnMut(&TaskHandle, Timestamp) -> Result<Transition, Refusal>,

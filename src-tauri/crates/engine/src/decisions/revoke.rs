@@ -27,38 +27,46 @@ impl Engine {
     /// # Errors
     /// When there is no such agent, or its row cannot be stored: then it still has access.
     pub async fn revoke_agent(&self, id: AgentId, by: PersonId, reason: Option<String>) -> Result<u64, EngineError> {
-        let core = &self.core;
-        let (by, reason) = (&by, reason.as_deref());
-        let known = core.registry.agents().await?.into_iter().find(|agent| agent.id == id);
-        let agent = known.ok_or(EngineError::UnknownAgent)?;
-        if agent.revoked.is_none() {
-            let now = core.time.now();
-            let fact = AuditEvent {
-                at: now,
-                actor: Actor::Person(by.clone()),
-                verb: Verb::AgentRevoked,
-                subject: Subject::Agent(id),
-                note: reason.unwrap_or_default().to_owned(),
-            };
-            let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
-            core.effects.commits.committed(core.registry.put_agent(unit).await?);
-            if let Some(reason) = reason {
-                // Before anybody can read that the access is gone.
-                core.access.revocations.lock().insert(id, reason.into());
-            }
-            core.refresh_access().await?;
-        }
-        core.calls.dedup.forget(id);
-        let open: Vec<HandleId> = core.ledger.of_agent(id).iter().map(|handle| handle.id).collect();
-        let mut asked = take_all(core, open, by, reason).await?;
-        let (recorded, cancelled) = record_calls(core, id, by).await;
-        asked += take_all(core, recorded, by, reason).await? + cancelled;
-        for connection in core.connections.all().into_iter().filter(|connection| connection.key.seat == Some(id)) {
-            connection.leases.set_unwanted();
-            connection.wake.notify_one();
-        }
-        Ok(asked)
+        revoke_agent(&self.core, id, &by, reason.as_deref()).await
     }
+}
+
+/// As [`Engine::revoke_agent`], for a part of the engine.
+pub(crate) async fn revoke_agent(
+    core: &Arc<EngineCore>,
+    id: AgentId,
+    by: &PersonId,
+    reason: Option<&str>,
+) -> Result<u64, EngineError> {
+    let known = core.registry.agents().await?.into_iter().find(|agent| agent.id == id);
+    let agent = known.ok_or(EngineError::UnknownAgent)?;
+    if agent.revoked.is_none() {
+        let now = core.time.now();
+        let fact = AuditEvent {
+            at: now,
+            actor: Actor::Person(by.clone()),
+            verb: Verb::AgentRevoked,
+            subject: Subject::Agent(id),
+            note: reason.unwrap_or_default().to_owned(),
+        };
+        let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
+        core.effects.commits.committed(core.registry.put_agent(unit).await?);
+        if let Some(reason) = reason {
+            // Before anybody can read that the access is gone.
+            core.access.revocations.lock().insert(id, reason.into());
+        }
+        core.refresh_access().await?;
+    }
+    core.calls.dedup.forget(id);
+    let open: Vec<HandleId> = core.ledger.of_agent(id).iter().map(|handle| handle.id).collect();
+    let mut asked = take_all(core, open, by, reason).await?;
+    let (recorded, cancelled) = record_calls(core, id, by).await;
+    asked += take_all(core, recorded, by, reason).await? + cancelled;
+    for connection in core.connections.all().into_iter().filter(|connection| connection.key.seat == Some(id)) {
+        connection.leases.set_unwanted();
+        connection.wake.notify_one();
+    }
+    Ok(asked)
 }
 
 /// Calls in flight get their rows, so that they can be cancelled like the others. One that cannot be recorded is

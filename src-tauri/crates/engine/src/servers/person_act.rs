@@ -13,6 +13,7 @@ use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::future::join_all;
 
+use crate::connections::process_end;
 use crate::engine::Engine;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
@@ -128,22 +129,13 @@ impl Engine {
         let core = &self.core;
         self.note_server_act(id, act, by);
         let connections = core.connections.of_server(id);
-        let live: Vec<_> = connections.iter().map(|connection| (connection, connection.live())).collect();
-        for connection in &connections {
-            connection.request_act(act, by);
-        }
-        let policy = &core.policy;
-        let limit = policy.child_close_wait + policy.child_term_wait * 2 + policy.keeping.greeting_limit;
-        let gone = join_all(live.into_iter().filter_map(|(connection, live)| {
-            let live = live?;
-            Some(async move {
-                // The actor first: it knows then that a person did it.
-                connection.replaced(live.id).await;
-                live.upstream.close(false).await;
-            })
+        let gone = join_all(connections.iter().map(|connection| async move {
+            match connection.live() {
+                Some(live) => drop(process_end::end(core, connection, &live, act, by, None).await),
+                None => connection.request_act(act, by),
+            }
         }));
-        // What is not gone by then is being ended all the same; the log of the server says when it is.
-        drop(tokio::time::timeout(limit, gone).await);
+        gone.await;
     }
 
     /// A person does this to a server: its log says so.

@@ -4,6 +4,7 @@
 
 pub(crate) mod call;
 pub(crate) mod cancel;
+mod escalate;
 mod list;
 mod resolve;
 mod result;
@@ -55,6 +56,8 @@ pub(crate) enum TasksCommand {
     Cancel(cancel::CancelArgs),
     /// Revoke a task from its agent at once, and ask its server to cancel it.
     Revoke(cancel::RevokeArgs),
+    /// Take the next step to end a task: cancel, hold its result, revoke it, revoke its agent, shut down its server.
+    Escalate(escalate::EscalateArgs),
     /// Mark a task resolved that is not confirmed, lost or expired. Its server is not told.
     Resolve(resolve::ResolveArgs),
     /// Hold the result of a task, so that its agent does not get it.
@@ -81,6 +84,7 @@ pub(crate) async fn run(command: TasksCommand, config: &Config, screen: &Screen)
         TasksCommand::Answer(input) => answer::run(input, config, screen).await,
         TasksCommand::Cancel(input) => cancel::cancel(input, config, screen).await,
         TasksCommand::Revoke(input) => cancel::revoke(input, config, screen).await,
+        TasksCommand::Escalate(input) => escalate::run(input, config, screen).await,
         TasksCommand::Resolve(input) => resolve::run(input, config, screen).await,
         TasksCommand::Hold { id } => result_hold::hold(id, config, screen).await,
         TasksCommand::Release(input) => result_hold::release(input, config, screen).await,

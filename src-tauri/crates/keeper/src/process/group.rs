@@ -1,37 +1,72 @@
-//! The process group of a child: everything it started, except for processes that left the group.
+//! The processes of a child: its process group, and its descendants outside the group where that can be proven.
 //!
 //! SIGTERM first, SIGKILL after a wait. Once a group was seen empty it gets no more signals, because its number may be
-//! reused. It does not wait for the child itself: `shutdown.rs` does.
+//! reused. A process of somebody else in the group is never signalled (`server_processes.rs`). It does not wait for the
+//! child itself: `shutdown.rs` does.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::time::{Instant, sleep};
 
+use crate::process::server_processes::{ProcessKey, ProcessList, ServerProcesses};
+
+/// Readings before everything is killed: each stops what was forked since the one before. Judgement: a stopped process
+/// forks nothing, so a second reading finds only what was forked during the first.
+const STOP_READINGS_MAX: usize = 20;
+
 /// The process group of a child of ours.
 #[derive(Debug, Clone, Copy)]
-pub struct ProcessGroup(Pid);
+pub struct ProcessGroup {
+    leader: Pid,
+    /// This process adopts the orphans of the child, so that all that descends from it is the child's.
+    adopts: bool,
+}
 
 impl ProcessGroup {
     /// The group that this child leads. `None` for numbers that name no single group.
     pub fn of(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok().filter(|pid| *pid > 1)?;
-        Pid::from_raw(pid).map(Self)
+        Pid::from_raw(pid).map(|leader| Self { leader, adopts: false })
     }
 
-    /// Whether no process is left in it.
+    /// The same group, of the one child of a keeper: everything below this process belongs to it.
+    pub(crate) const fn of_keeper(self) -> Self {
+        Self { adopts: true, ..self }
+    }
+
+    /// Whether no process is left in it. One that may not be signalled is left, too.
     pub fn is_empty(self) -> bool {
-        test_kill_process_group(self.0).is_err()
+        test_kill_process_group(self.leader) == Err(Errno::SRCH)
     }
 
-    /// Sends SIGTERM to the group.
+    /// Sends SIGTERM to the group and to what left it.
     pub(crate) fn term(self) {
-        let _ = kill_process_group(self.0, Signal::TERM);
+        self.send(&self.read(), Signal::TERM);
     }
 
-    /// Sends SIGKILL to the group.
+    /// Sends SIGKILL to the group and to what left it. Whatever is outside the group is stopped first, until a reading
+    /// finds nothing new: what forks faster than it is counted would get away.
     pub fn kill(self) {
-        let _ = kill_process_group(self.0, Signal::KILL);
+        let found = stopped_outside_group(|| self.read());
+        self.send(&found, Signal::KILL);
+    }
+
+    fn read(self) -> ServerProcesses {
+        let leader = self.leader.as_raw_nonzero().get().unsigned_abs();
+        ProcessList::read().of_server(Some(leader), self.adopts.then(std::process::id))
+    }
+
+    fn send(self, found: &ServerProcesses, what: Signal) {
+        let is_shared = found.group.iter().any(|member| found.foreign.contains(member));
+        if !is_shared {
+            // At once, so that no member forks between two signals.
+            let _ = kill_process_group(self.leader, what);
+        }
+        let singly = found.own.iter().filter(|key| is_shared || !found.group.contains(key));
+        singly.for_each(|key| signal(*key, what));
     }
 
     /// Waits until the group is empty, at most `limit`. It polls, because the system does not report the end of a group.
@@ -59,3 +94,43 @@ impl ProcessGroup {
         }
     }
 }
+
+/// Sends SIGKILL to everything below this process that runs as its user.
+pub(crate) fn kill_descendants() {
+    let found = stopped_outside_group(|| ProcessList::read().of_server(None, Some(std::process::id())));
+    found.own.iter().for_each(|key| signal(*key, Signal::KILL));
+}
+
+/// Stops what is outside the group until a reading finds nothing new; returns that reading.
+fn stopped_outside_group(read: impl Fn() -> ServerProcesses) -> ServerProcesses {
+    let (mut stopped, mut found) = (BTreeSet::new(), read());
+    for _ in 0..STOP_READINGS_MAX {
+        let outside: Vec<ProcessKey> = found.own.difference(&found.group).copied().collect();
+        let fresh: Vec<ProcessKey> = outside.into_iter().filter(|key| stopped.insert(*key)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        fresh.iter().for_each(|key| signal(*key, Signal::STOP));
+        found = read();
+    }
+    found
+}
+
+/// Signals this very process; not one that got its number since.
+#[cfg(target_os = "linux")]
+fn signal(key: ProcessKey, what: Signal) {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+
+    use crate::process::child_records::start_time;
+
+    let Some(pid) = i32::try_from(key.pid).ok().and_then(Pid::from_raw) else { return };
+    // The descriptor names one process; the start time says that it is the one that was read.
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    if start_time(key.pid) == Some(key.start) {
+        let _ = pidfd_send_signal(&process, what);
+    }
+}
+
+// Not run here: without `/proc` no process outside the group is known.
+#[cfg(not(target_os = "linux"))]
+fn signal(_key: ProcessKey, _what: Signal) {}

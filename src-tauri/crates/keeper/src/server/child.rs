@@ -43,7 +43,7 @@ impl KeptChild {
         scope: &Supervisor,
     ) -> Option<(Self, ChildPipes)> {
         let pid = child.id()?;
-        let group = ProcessGroup::of(pid)?;
+        let group = ProcessGroup::of(pid)?.of_keeper();
         let (stdin, stdout, errors) = (child.stdin().take()?, child.stdout().take()?, child.stderr().take()?);
         let ending = CancellationToken::new();
         let (complain, stderr) = mpsc::channel(STDERR_CAPACITY);

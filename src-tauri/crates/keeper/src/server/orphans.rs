@@ -4,12 +4,15 @@
 //! reaps them and ends those that are left when the child has ended. Descendants of an orphan become ours when the
 //! orphan ends.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use domain::policy::SERVER_MARK_QUEUE_BYTES;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tokio::time::{Instant, sleep};
 
+use crate::process::group::kill_descendants;
+use crate::process::server_processes::{ProcessKey, ProcessList};
 use crate::process::shutdown::ShutdownTimes;
 
 /// Makes this process the parent of all orphans below it.
@@ -49,35 +52,47 @@ pub(crate) fn reap(child: Option<u32>) {
     }
 }
 
-/// Ends all orphans, with SIGTERM first. Call it when the child itself has ended.
+/// Ends all orphans, with SIGTERM first. Call it when the child itself has ended. Processes of another user, which the
+/// child may have started with rights of its own, are left alone.
 pub(crate) async fn end(pace: ShutdownTimes) {
-    if !end_with(Signal::TERM, pace).await {
-        // There is nothing stronger to send.
-        end_with(Signal::KILL, pace).await;
+    let mut told = BTreeSet::new();
+    let term = |left: &BTreeSet<ProcessKey>| {
+        for orphan in left {
+            if told.insert(*orphan)
+                && let Some(pid) = i32::try_from(orphan.pid).ok().and_then(Pid::from_raw)
+            {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
+    };
+    if !end_with(pace, term).await {
+        // There is nothing stronger to send. It goes to everything below, so that nothing forks away.
+        end_with(pace, |_| kill_descendants()).await;
     }
 }
 
-/// Sends a signal once to every child, including those that appear while it waits. Returns whether none is left.
-async fn end_with(signal: Signal, pace: ShutdownTimes) -> bool {
+/// Does this to all children, again and again, including those that appear while it waits. Returns whether none is left.
+async fn end_with(pace: ShutdownTimes, mut act: impl FnMut(&BTreeSet<ProcessKey>)) -> bool {
     let until = Instant::now() + pace.term_wait;
-    let mut told = Vec::new();
     loop {
         reap(None);
-        let left: Vec<Pid> = children().collect();
+        let left = own_children();
         if left.is_empty() {
             return true;
         }
-        for orphan in left {
-            if !told.contains(&orphan) {
-                told.push(orphan);
-                let _ = kill_process(orphan, signal);
-            }
-        }
+        act(&left);
         if Instant::now() >= until {
             return false;
         }
         sleep(pace.look).await;
     }
+}
+
+/// The children of this process that run as its user.
+fn own_children() -> BTreeSet<ProcessKey> {
+    let below = ProcessList::read().of_server(None, Some(std::process::id())).own;
+    let children: BTreeSet<u32> = children().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect();
+    below.into_iter().filter(|key| children.contains(&key.pid)).collect()
 }
 
 /// The children of this process, of each of its threads.

@@ -45,6 +45,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         EngineError::NoStandingAnswer(_)
         | EngineError::TooManyStandingAnswers { .. }
         | EngineError::UnknownStandingAnswer
+        | EngineError::NoProcess(_)
         | EngineError::NotHalted
         | EngineError::StageRefused(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{
-    Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError,
+    Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, ProcessWatch, Secret, Secrets, UpstreamError,
 };
 use domain::server::{Era, Server, ServerAddress};
 use engine::runtime::supervisor::Supervisor;
-use keeper::KeeperProgram;
+use keeper::{KeeperProgram, ServerWatch};
 
 use super::connection::{Connection, ConnectionParts};
 use super::forwarder::Forwarder;
@@ -178,5 +178,9 @@ impl Connector for McpConnector {
 
     fn may_keep(&self) -> bool {
         self.opening.keeper.is_some()
+    }
+
+    fn watch_processes(&self, leader: u32) -> Option<Arc<dyn ProcessWatch>> {
+        Some(Arc::new(ServerWatch::begin(leader)))
     }
 }

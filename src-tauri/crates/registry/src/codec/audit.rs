@@ -292,6 +292,7 @@ mod tests {
             Verb::AgentTokenReplaced => 39,
             Verb::Halted => 40,
             Verb::Resumed => 41,
+            Verb::Escalated => 42,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -18,7 +18,7 @@ use domain::server::halt::{HaltEffect, RecoveryStage};
 use domain::server::{Dialect, Era};
 use domain::task::decider::Decider;
 use domain::task::input_request::AnswerAction;
-use domain::task::{Origin, ParentWhy, Told};
+use domain::task::{EscalationStep, Origin, ParentWhy, Told};
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
 use serde::de::Error as _;
@@ -184,6 +184,7 @@ worded! {
     LimitAction: Self::from_word;
     Dialect: among([Self::Extension2026, Self::Experimental2025, Self::NoTasks]);
     Era: among([Self::Modern, Self::Legacy, Self::LegacySse]);
+    EscalationStep: Self::from_word;
     Exactness: Self::from_word;
     Family: Self::from_word;
     Origin: among([Self::Started, Self::Agent, Self::Discovered, Self::Adopted]);

@@ -3,6 +3,8 @@
 //! Columns hold what lists, sweeps and the unique index ask for; the body holds the rest and is sealed, because the
 //! server's task id and session may act as bearer tokens (protocol.md §6.1). Questions have rows of their own.
 
+mod escalation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +14,8 @@ use domain::task::input_request::InputRequest;
 use domain::task::observation::Progress;
 use domain::task::status::{Contact, Due, DueWhy, Intent, ServerView};
 use domain::task::{
-    Audience, Home, InputRequests, Origin, OverLimit, Parent, ResultHold, SharedQuestions, TaskHandle, Told,
-    UsualDuration,
+    Audience, Escalation, Home, InputRequests, Origin, OverLimit, Parent, ResultHold, SharedQuestions, TaskHandle,
+    Told, UsualDuration,
 };
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
@@ -28,6 +30,7 @@ use super::server_view::ServerViewDef;
 use super::task_agent::{HoldDef, ParentDef, SharedQuestionsDef};
 use super::tokens::{OverLimitDef, TaskTokensDef};
 use super::{DecodeError, decode};
+use escalation::EscalationDef;
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Audience", tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -165,6 +168,12 @@ pub(crate) struct TaskDef {
     more_questions: u32,
     #[serde(default, with = "As::<Maybe<Span>>", skip_serializing_if = "Option::is_none")]
     agent_ttl: Option<Duration>,
+    #[serde(
+        default = "Newer::<EscalationDef>::without",
+        with = "Newer::<EscalationDef>",
+        skip_serializing_if = "Escalation::is_empty"
+    )]
+    escalation: Escalation,
     #[serde(skip)]
     version: u64,
     #[serde(skip, default = "column")]

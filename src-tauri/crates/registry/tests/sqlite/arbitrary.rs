@@ -21,8 +21,8 @@ use domain::task::status::{
     TaskStatus, TaskView, Ttl,
 };
 use domain::task::{
-    self, Audience, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold, TaskHandle, Told,
-    UsualDuration,
+    self, Audience, Escalation, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold,
+    TaskHandle, Told, UsualDuration,
 };
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
@@ -436,6 +436,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             over_limit,
             cancelled_for_agent,
             failed_for_agent: failed.map(Into::into),
+            escalation: Escalation::default(),
             loss_cause: None,
             parent,
             trace: trace.map(Into::into),

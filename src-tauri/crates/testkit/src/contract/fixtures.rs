@@ -7,7 +7,7 @@ use domain::ids::{AgentId, HandleId, HostId, PersonId, RequestKey, ServerId, Ups
 use domain::ports::Commit;
 use domain::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use domain::task::status::{Contact, Intent, Phase, ServerView, TaskStatus, TaskView, Ttl};
-use domain::task::{Audience, Home, InputRequests, Origin, TaskHandle};
+use domain::task::{Audience, Escalation, Home, InputRequests, Origin, TaskHandle};
 use domain::time::Timestamp;
 
 /// Makes the tasks of one chapter: on one server, with ids of their own.
@@ -76,6 +76,7 @@ impl ContractFixtures {
             over_limit: None,
             cancelled_for_agent: None,
             failed_for_agent: None,
+            escalation: Escalation::default(),
             loss_cause: None,
             parent: None,
             trace: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::ports::{
     AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector, ListedTasks,
-    PortFuture, ToolFacts, Upstream, UpstreamError,
+    PortFuture, ProcessWatch, ToolFacts, Upstream, UpstreamError,
 };
 use domain::raw_message::RawText;
 use domain::server::Server;
@@ -43,6 +43,10 @@ impl Connector for KillPointConnector {
 
     fn may_keep(&self) -> bool {
         self.inner.may_keep()
+    }
+
+    fn watch_processes(&self, leader: u32) -> Option<Arc<dyn ProcessWatch>> {
+        self.inner.watch_processes(leader)
     }
 }
 

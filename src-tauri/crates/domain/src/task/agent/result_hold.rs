@@ -7,7 +7,7 @@
 use crate::audit::{Actor, Verb};
 use crate::client::profile::ClientProfile;
 use crate::ids::PersonId;
-use crate::task::{AgentView, Attention, Effect, Refusal, TaskHandle, Transition, agent_view};
+use crate::task::{AgentView, Attention, Effect, EscalationStep, Refusal, TaskHandle, Transition, agent_view};
 use crate::time::Timestamp;
 use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped};
 
@@ -129,6 +129,9 @@ impl TaskHandle {
         }
         let mut step = Transition::none(self);
         step.next.hold = Some(ResultHold { by: Some(by.clone()), at: now, why: HoldReason::Review, verdict: None });
+        if self.cancel_request().is_some() {
+            step.note_step(EscalationStep::HoldResult, &by.into(), now, None);
+        }
         step.fact(now, Actor::Person(by.clone()), Verb::ResultHeld, "");
         Ok(step.settle(self, now))
     }

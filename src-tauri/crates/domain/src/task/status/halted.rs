@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::task::TaskHandle;
-use crate::task::status::{CancelState, Contact, GoneWhy};
+use crate::task::status::CancelState;
 use crate::time::Timestamp;
 
 /// How far a halted task got.
@@ -15,7 +15,7 @@ pub enum HaltedTaskState {
     Requested,
     /// The server acknowledged the cancel.
     Acknowledged,
-    /// The server said how it ended, or a person ended its process.
+    /// The server said how it ended, or a person ended its process and none of it was left.
     Confirmed,
     /// Nobody knows whether it ended: refused, not reached, lost, or no word in time.
     NotConfirmed,
@@ -48,12 +48,11 @@ impl TaskHandle {
     /// What became of it under a halt. A cancel without a word for `confirm_within` is not confirmed.
     #[must_use]
     pub fn halted_state(&self, now: Timestamp, confirm_within: Duration) -> HaltedTaskState {
-        if self.view.is_terminal() {
+        if self.stopped().is_some() {
             return HaltedTaskState::Confirmed;
         }
-        if let Contact::Gone { why, .. } = &self.contact {
-            let by_person = matches!(why, GoneWhy::EndedByPerson { .. });
-            return if by_person { HaltedTaskState::Confirmed } else { HaltedTaskState::NotConfirmed };
+        if self.contact.is_gone() {
+            return HaltedTaskState::NotConfirmed;
         }
         let Some(cancel) = self.cancel_request() else { return HaltedTaskState::Open };
         match self.stop_state() {

@@ -124,6 +124,7 @@ pub(crate) fn decided(event: &HistoryEvent) -> String {
         Verb::AnswerUndone => format!("answer to{key} withdrawn"),
         Verb::CancelBegun => "asked to cancel".into(),
         Verb::Revoked => "taken from its agent".into(),
+        Verb::Escalated => "a further step to end it".into(),
         Verb::Unwatched => "stopped watching".into(),
         Verb::ResultHeld => "result held".into(),
         Verb::ResultReleased => "result released".into(),

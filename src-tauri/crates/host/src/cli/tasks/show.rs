@@ -11,7 +11,7 @@ use api::form;
 use api::format::time;
 use domain::task::status::Phase;
 
-use super::token_count;
+use super::{escalate, token_count};
 use crate::app::core_client::CoreClient;
 use crate::cli::inbox::answer_command;
 use crate::cli::output::exit_code::{CommandResult, DONE};
@@ -81,6 +81,7 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
             screen.line(&format!("  {:<14} {:<14} {}", at(&line.at), one_line(&line.status), one_line(&line.text)));
         }
     }
+    escalate::show(&shown.escalation, screen);
     show_decisions(&shown.decisions, screen);
     if task.result.as_ref().is_some_and(|result| result.state == ResultState::Stored) {
         screen.line(&format!("\nResult: taskwarden tasks result {}", short_id(&task.id, !screen.is_terminal())));

@@ -1,5 +1,7 @@
 //! One value of every shape that is stored: each variant of each enum, empty and full.
 
+mod escalations;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +25,8 @@ use domain::task::status::{
     TaskStatus, TaskView, Ttl,
 };
 use domain::task::{
-    Audience, HoldReason, HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy, QuestionRef,
-    ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration,
+    Audience, Escalation, HoldReason, HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy,
+    QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration,
 };
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
@@ -70,6 +72,7 @@ pub(crate) fn bare_task() -> TaskHandle {
         over_limit: None,
         cancelled_for_agent: None,
         failed_for_agent: None,
+        escalation: Escalation::default(),
         loss_cause: None,
         parent: None,
         trace: None,
@@ -295,6 +298,7 @@ pub(crate) fn tasks() -> Vec<TaskHandle> {
     for (done, total) in [(Some(1e300), None), (Some(-0.0), Some(3.0)), (None, Some(f64::NEG_INFINITY))] {
         tasks.push(TaskHandle { progress: Some(Progress { done, total, message: None }), ..bare() });
     }
+    tasks.extend(escalations::escalations().into_iter().map(|escalation| TaskHandle { escalation, ..bare() }));
     tasks
 }
 
