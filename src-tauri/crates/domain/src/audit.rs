@@ -121,10 +121,14 @@ pub enum Verb {
     Halted,
     /// A person let halted work begin again, up to the stage in the note.
     Resumed,
+    /// A plan was run: each of its tasks is asked to end.
+    BulkBegun,
+    /// The run of a plan ended; the note says how many tasks were asked.
+    BulkEnded,
 }
 
 impl Verb {
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 44] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -167,6 +171,8 @@ impl Verb {
         Self::AgentTokenReplaced,
         Self::Halted,
         Self::Resumed,
+        Self::BulkBegun,
+        Self::BulkEnded,
     ];
 
     /// The word of the export format.
@@ -215,6 +221,8 @@ impl Verb {
             Self::AgentTokenReplaced => "agentTokenReplaced",
             Self::Halted => "halted",
             Self::Resumed => "resumed",
+            Self::BulkBegun => "bulkBegun",
+            Self::BulkEnded => "bulkEnded",
         }
     }
 }

@@ -23,8 +23,8 @@ pub use registry::task_list::{
     TaskOrder, TaskRows, UserDataItem,
 };
 pub use registry::{
-    AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, HaltUnit, InboxItem, InboxPage, Recorded,
-    Registry, RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+    AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, HaltUnit, InboxItem, InboxPage, PlanUnit,
+    Recorded, Registry, RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{

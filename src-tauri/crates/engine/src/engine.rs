@@ -20,6 +20,7 @@ use crate::budget::{self, Budget};
 use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
+use crate::decisions::bulk::{self, BulkState};
 use crate::decisions::deliver::Deliverer;
 use crate::decisions::halt::{cancels, thaw};
 use crate::decisions::shared_questions;
@@ -92,6 +93,7 @@ impl Engine {
         Box::pin(thaw::go_on(&core)).await;
         spawn_workers(&core);
         cancels::go_on(&core);
+        bulk::go_on(&core).await;
         Ok(Self { core })
     }
 
@@ -131,6 +133,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         connections,
         poll_slots: Semaphore::new(policy.reads_total),
         gate,
+        bulk: BulkState::default(),
         calls: CallState::new(time.now()),
         access,
         budget,

@@ -46,6 +46,8 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::TooManyStandingAnswers { .. }
         | EngineError::UnknownStandingAnswer
         | EngineError::NotHalted
+        | EngineError::UnknownPlan
+        | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),

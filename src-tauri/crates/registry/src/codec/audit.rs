@@ -185,6 +185,8 @@ mod tests {
             Verb::AgentTokenReplaced => 39,
             Verb::Halted => 40,
             Verb::Resumed => 41,
+            Verb::BulkBegun => 42,
+            Verb::BulkEnded => 43,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());
