@@ -10,6 +10,7 @@
 mod agents;
 mod budget;
 mod budget_kill;
+mod bulk;
 mod clients;
 mod conformance;
 mod dead_servers;

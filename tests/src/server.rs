@@ -32,6 +32,8 @@ pub struct Seen {
     pub answers: BTreeMap<String, Vec<(String, Value)>>,
     /// `tasks/cancel` by task.
     pub cancels: BTreeMap<String, u32>,
+    /// When each of them arrived.
+    pub cancelled_at: Vec<Instant>,
     /// `tasks/get` in all.
     pub polls: u64,
     /// `tasks/get` that came sooner than the interval this server asked for.
@@ -390,7 +392,11 @@ fn cancel(room: &Room, params: &Value) -> Result<Value, (i64, &'static str)> {
     let id = task_id(params)?;
     let mut tasks = room.tasks.lock();
     let task = tasks.get_mut(id).ok_or((-32602, "unknown task"))?;
-    *room.seen.lock().cancels.entry(id.to_owned()).or_default() += 1;
+    {
+        let mut seen = room.seen.lock();
+        *seen.cancels.entry(id.to_owned()).or_default() += 1;
+        seen.cancelled_at.push(Instant::now());
+    }
     if task.status == "working" || task.status == "input_required" {
         task.status = "cancelled";
     }

@@ -8,6 +8,7 @@ pub mod budgets;
 pub mod core;
 pub mod halts;
 pub mod inbox;
+pub mod plans;
 pub mod rules;
 pub mod servers;
 pub mod tasks;

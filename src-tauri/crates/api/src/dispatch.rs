@@ -23,6 +23,7 @@ use crate::calls::inbox::answer_many::{AnswerMany, ManyAnswered, UndoMany};
 use crate::calls::inbox::answer_rules::{OneAnswerRule, RememberRequest};
 use crate::calls::inbox::answered::ListAnswered;
 use crate::calls::inbox::lost::{LostResolved, ResolveLost};
+use crate::calls::plans::{MakePlan, RunPlanInput, ShowPlan};
 use crate::calls::rules::RuleList;
 use crate::calls::servers::change::ChangeServer;
 use crate::calls::servers::running::{ActOnServer, ReadServerLog, ServerActed};
@@ -46,6 +47,7 @@ use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
 use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
+use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
 use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
 use crate::dto::server::tools::ToolDiff;
 use crate::dto::{
@@ -148,6 +150,9 @@ calls! {
     "tasks.hold" acts Decide task_hold: OneTask => TaskDto;
     "tasks.release" acts Decide task_release: ReleaseTask => TaskDto;
     "tasks.goOn" acts Decide task_go_on: OneTask => TaskDto;
+    "plans.make" acts Cancel plan_make: MakePlan => PlanMade;
+    "plans.run" acts Cancel plan_run: RunPlanInput => OperationBegun;
+    "plans.show" reads Read plan_show: ShowPlan => PlanShown;
     "halts.show" reads Read halt_show: Nothing => HaltShown;
     "halts.start" acts Halt halt_start: StartHalts => HaltShown;
     "halts.resume" acts LiftHalt halt_resume: ResumeHalt => HaltShown;

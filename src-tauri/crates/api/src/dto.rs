@@ -9,6 +9,7 @@ pub mod core;
 pub mod figures;
 pub mod halt;
 pub mod inbox;
+pub mod plan;
 pub mod server;
 pub mod task;
 pub mod user_data;

@@ -5,6 +5,7 @@
 
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use domain::task::Refusal;
+use domain::task::cancel::plan::PlanRefused;
 use engine::EngineError;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -256,6 +257,18 @@ impl From<EngineError> for ApiError {
                 message,
                 "Nothing was done. `taskwarden tasks show ID` shows which steps are left.",
             ),
+            EngineError::UnknownPlan => Self::new(
+                Code::NotFound,
+                message,
+                "A plan that is not run is forgotten when it expires. Make a new one.",
+            ),
+            EngineError::PlanRefused(why) => {
+                let hint = match why {
+                    PlanRefused::Run(_) => "`plans.show` tells what became of its tasks; a plan is run once.",
+                    PlanRefused::Expired | PlanRefused::NothingLeft => "Nothing was asked. Make a new plan.",
+                };
+                Self::new(Code::Refused, message, hint)
+            }
             EngineError::NotHalted => Self::new(Code::Refused, message, "Nothing is left to do."),
             EngineError::StageRefused(_) => {
                 Self::new(Code::Refused, message, "`taskwarden halt` shows which stage is next.")

@@ -139,12 +139,16 @@ pub enum Verb {
     Resumed,
     /// A person took a step to end a task that reaches beyond it; the note says which.
     Escalated,
+    /// A plan was run: each of its tasks is asked to end.
+    BulkBegun,
+    /// The run of a plan ended; the note says how many tasks were asked.
+    BulkEnded,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 45] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -188,6 +192,8 @@ impl Verb {
         Self::Halted,
         Self::Resumed,
         Self::Escalated,
+        Self::BulkBegun,
+        Self::BulkEnded,
     ];
 
     /// The word of the export format.
@@ -237,6 +243,8 @@ impl Verb {
             Self::Halted => "halted",
             Self::Resumed => "resumed",
             Self::Escalated => "escalated",
+            Self::BulkBegun => "bulkBegun",
+            Self::BulkEnded => "bulkEnded",
             Self::Unknown(word) => word,
         }
     }

@@ -129,6 +129,14 @@ random_id!(
     HaltId, "hlt_"
 );
 random_id!(
+    /// Tasks that somebody chose to end at once.
+    PlanId, "pln_"
+);
+random_id!(
+    /// The run of a plan.
+    OperationId, "opr_"
+);
+random_id!(
     /// One run of the core, from start to stop.
     HostId, "hst_"
 );

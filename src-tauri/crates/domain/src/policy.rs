@@ -4,6 +4,7 @@
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
 mod api;
+mod control;
 mod gateway;
 mod halt;
 mod host;
@@ -21,6 +22,7 @@ mod token_counting;
 use std::time::Duration;
 
 pub use api::ApiPolicy;
+pub use control::ControlPolicy;
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use halt::HaltPolicy;
 pub use host::HostPolicy;
@@ -297,6 +299,8 @@ pub struct Policy {
     pub tool_memory: ToolMemoryPolicy,
     /// How halts are kept and shown.
     pub halt: HaltPolicy,
+    /// How plans are made, kept and run.
+    pub control: ControlPolicy,
     /// What is searched in what tasks say.
     pub search: SearchPolicy,
 }
@@ -409,6 +413,7 @@ impl Default for Policy {
             observed: ObservedServerPolicy::default(),
             tool_memory: ToolMemoryPolicy::default(),
             halt: HaltPolicy::default(),
+            control: ControlPolicy::default(),
             search: SearchPolicy::default(),
         }
     }

@@ -24,7 +24,7 @@ pub use registry::task_list::{
 };
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, ErasableDetail, HaltUnit, InboxItem,
-    InboxPage, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+    InboxPage, PlanUnit, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{

@@ -7,7 +7,7 @@
 mod admission;
 pub(crate) mod agent;
 mod call;
-mod cancel;
+pub mod cancel;
 mod clock_step;
 mod commit;
 pub mod decider;

@@ -18,6 +18,7 @@ use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::Budget;
 use crate::calls::{CallState, recording};
 use crate::connections::pool::ConnectionPool;
+use crate::decisions::bulk::BulkState;
 use crate::error::{EngineError, LedgerError};
 use crate::runtime::gauges::Gauges;
 use crate::runtime::supervisor::Supervisor;
@@ -47,6 +48,8 @@ pub(crate) struct EngineCore {
     pub(crate) poll_slots: Semaphore,
     /// Closed where people halted work.
     pub(crate) gate: HaltGate,
+    /// Plans that run now.
+    pub(crate) bulk: BulkState,
     pub(crate) calls: CallState,
     pub(crate) access: Arc<Access>,
     /// What agents' windows hold, and what may come into them.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here talks to a server outside of `deliver`.
 
+pub(crate) mod bulk;
 pub(crate) mod decide;
 pub(crate) mod deliver;
 pub(crate) mod escalate;

@@ -20,6 +20,7 @@ use crate::budget::{self, Budget};
 use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
+use crate::decisions::bulk::{self, BulkState};
 use crate::decisions::deliver::Deliverer;
 use crate::decisions::halt::{cancels, thaw};
 use crate::decisions::{escalate, shared_questions};
@@ -93,6 +94,7 @@ impl Engine {
         spawn_workers(&core);
         cancels::go_on(&core);
         escalate::go_on(&core);
+        bulk::go_on(&core).await;
         Ok(Self { core })
     }
 
@@ -132,6 +134,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         connections,
         poll_slots: Semaphore::new(policy.reads_total),
         gate,
+        bulk: BulkState::default(),
         calls: CallState::new(time.now()),
         access,
         budget,

@@ -6,6 +6,7 @@ use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
 use domain::server::halt::StageRefused;
 use domain::task::Refusal;
+use domain::task::cancel::plan::PlanRefused;
 use domain::task::input_request::standing_answer::NoStandingAnswer;
 
 use crate::access::halt_gate::HaltReason;
@@ -76,6 +77,12 @@ pub enum EngineError {
     /// There is no process to end.
     #[error(transparent)]
     NoProcess(#[from] NoProcess),
+    /// No such plan, or it is forgotten.
+    #[error("there is no such plan")]
+    UnknownPlan,
+    /// The plan does not fit any more.
+    #[error(transparent)]
+    PlanRefused(#[from] PlanRefused),
     /// A person cancelled the call before it had a row.
     #[error("a person cancelled the call")]
     Cancelled,

@@ -35,6 +35,7 @@ pub use connections::observed::request_times::{
 };
 pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
 pub use decisions::escalate::ShutdownReach;
+pub use decisions::bulk::{NewPlan, RunPlan};
 pub use decisions::halt::StartHalt;
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};

@@ -13,6 +13,7 @@ mod counts;
 mod fixtures;
 mod halts;
 mod inbox;
+mod plans;
 mod prices;
 mod servers;
 mod storage;
@@ -62,6 +63,7 @@ pub async fn check(registry: &dyn Registry) {
     Box::pin(token_usage::check(registry)).await;
     Box::pin(prices::check(registry)).await;
     halts::check(registry).await;
+    plans::check(registry).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

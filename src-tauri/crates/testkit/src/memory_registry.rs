@@ -7,6 +7,7 @@
 mod agents;
 mod audit_chain;
 mod halts;
+mod plans;
 mod port;
 mod questions;
 mod storage;

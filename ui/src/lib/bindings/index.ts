@@ -9,6 +9,7 @@ export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
 export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "bulkBegun" | "bulkEnded";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -400,11 +401,28 @@ export type CancelRecord = { asked: number, obeyed: number,
 medianMs: number | null,
 /** `ci obeyed 14 of 15 cancels, half within 2.1 s`. */
 sentence: string, };
+/** What is done with each task. */
+export type BulkAct = "cancel" | "revoke";
+
+/** What became of all tasks of an operation, counted. */
+export type BulkCounts = { notAsked: number, asked: number, acknowledged: number, stopped: number, finishedAnyway: number, notConfirmed: number, endedMeanwhile: number, };
+
+/** What became of one task. */
+export type BulkResult = "notAsked" | "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "notConfirmed" | "endedMeanwhile";
+
+/** One task of an operation. */
+export type BulkTask = { id: string, result: BulkResult,
+/** Its server; null when the task is not on record any more. */
+server: string | null, agent: string | null, tool: string | null,
+/** Why it was not asked, or what the server refused. */
+why: string | null, };
 
 /** Tasks to cancel. */
 export type CancelTasks = { ids: Array<string>,
 /** Besides, all open tasks that match. */
 query?: ListQuery | null,
+/** How many tasks the caller expects; when the count differs, nothing is asked. */
+expect?: number | null,
 /** In the person's words. */
 reason?: string | null,
 /** Whether to wait until each server said something; it does when left out. */
@@ -687,6 +705,12 @@ record: CancelRecord | null, };
 
 /** How exact a figure is. */
 export type ExactnessDto = "exact" | "about" | "atMost";
+
+/** Tasks that are not in a plan, counted. */
+export type ExcludedTasks = { why: ExcludedWhy, count: number, };
+
+/** Why a task that was named or matched is not in a plan. */
+export type ExcludedWhy = "alreadyOver" | "alreadyAsked";
 
 /** A request that failed. */
 export type FailedRequestDto = { at: string, request: "call" | "poll",
@@ -1113,6 +1137,9 @@ resolved: number,
 /** Those that could not be, with the reason. */
 left: Array<NotResolved>, };
 
+/** Tasks to choose: by handle, by filter, or by the query of a list. Exactly one of them. */
+export type MakePlan = { kind: BulkAct, ids?: Array<string>, filter?: PlanFilter | null, query?: ListQuery | null, };
+
 /** What became of them. */
 export type ManyAnswered = {
 /** Questions for which it was recorded. */
@@ -1222,6 +1249,26 @@ export type OneTool = {
 /** The server's name. */
 server: string, tool: string, };
 
+/** An operation that was begun. */
+export type OperationBegun = { operation: string,
+/** How many tasks were asked until now. */
+asked: number,
+/** How many are left to ask; more than none when it takes long. */
+left: number,
+/** Those that were not asked, at most a page of them. */
+refused: Array<RefusedTask>,
+/** Why it ended before the last task. */
+cutShort: string | null, };
+
+/** An operation, as far as it came. */
+export type OperationDto = { id: string, by: string, reason: string | null, begunAt: string,
+/** When the last task was asked; null while some are left. */
+endedAt: string | null,
+/** Why it ended before the last task. */
+cutShort: string | null,
+/** Whether each task has its final result. */
+settled: boolean, counts: BulkCounts, };
+
 /** How a person's decision came in. */
 export type OriginDto = { door: DoorDto,
 /** The process that asked; null where the system does not tell. */
@@ -1287,6 +1334,37 @@ text: string,
 next: number | null,
 /** Size of the whole text. */
 bytes: number, };
+
+/** Open tasks to choose, in the words of `tasks.list`. All conditions must hold; an empty one is no condition. */
+export type PlanFilter = {
+/** In any of these phases. */
+phases?: Array<Phase>,
+/** On this server. */
+server?: string | null,
+/** Of this agent, by name or id. */
+agent?: string | null,
+/** Calls of this tool. */
+tool?: string | null, };
+
+/** A plan, as it was made. */
+export type PlanMade = { planId: string, kind: BulkAct,
+/** How many tasks it has, exactly those that matched when it was made. */
+count: number,
+/** The first hundred of them. */
+handles: Array<string>, excluded: Array<ExcludedTasks>,
+/** It cannot be run from then on. */
+expiresAt: string, };
+
+/** A plan with its operation. */
+export type PlanShown = { planId: string, kind: BulkAct, by: string,
+/** How the tasks were chosen, in words. */
+filter: string, count: number, createdAt: string, expiresAt: string,
+/** Null until it is run. */
+operation: OperationDto | null,
+/** The tasks from `offset` on, at most a page of them, in the order in which they are asked. */
+tasks: Array<BulkTask>,
+/** The `offset` of the next page; null at the end. */
+next: number | null, };
 
 /** What tokens of one model cost. */
 export type PriceDto = {
@@ -1478,6 +1556,9 @@ export type RefusedQuestionsDto = { count: number,
 /** When the first of them came. */
 since: string, };
 
+/** A task that was not asked. */
+export type RefusedTask = { id: string, why: string, };
+
 /** What to do with a held result. */
 export type ReleaseTask = {
 /** The task's handle. */
@@ -1623,6 +1704,11 @@ rules: Array<RuleDto>, };
 
 /** The rule that answered, in the version that it had then. */
 export type RuleRefDto = { id: string, version: number, };
+
+/** A plan to run. */
+export type RunPlanInput = { planId: string,
+/** In the caller's words, for the audit log and for servers that accept one. */
+reason?: string | null, };
 
 /** For what a rule holds. The narrower wins, field by field: tool, then server, then agent. */
 export type ScopeDto = { "kind": "agent",
@@ -1896,6 +1982,13 @@ starts: Array<string>, };
 
 /** A payload to show. */
 export type ShowContent = { id: string, of: "result" | "arguments" | "error", };
+
+/** A plan to show. */
+export type ShowPlan = {
+/** The id of the plan, or of its operation. */
+id: string,
+/** Tasks before the first that is shown. */
+offset?: number, };
 
 export type ShowSeries = {
 /** Of this agent, by name or id; of all when left out. */
@@ -2690,6 +2783,9 @@ export interface Calls {
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];
   "tasks.goOn": [OneTask, TaskDto];
+  "plans.make": [MakePlan, PlanMade];
+  "plans.run": [RunPlanInput, OperationBegun];
+  "plans.show": [ShowPlan, PlanShown];
   "halts.show": [Nothing, HaltShown];
   "halts.start": [StartHalts, HaltShown];
   "halts.resume": [ResumeHalt, HaltShown];

@@ -215,6 +215,16 @@ export function answers(state: CoreState): Answers {
       return { sessions: ended };
     },
     // The page does not halt yet: nothing is halted behind it.
+    // The page makes no plans yet: there is none behind it.
+    "plans.make": () => {
+      throw missing("plan");
+    },
+    "plans.run": (input) => {
+      throw missing(`plan \`${input.planId}\``);
+    },
+    "plans.show": (input) => {
+      throw missing(`plan \`${input.id}\``);
+    },
     "halts.show": () => ({ halt: null, unreadable: null }),
     "halts.start": () => ({ halt: null, unreadable: null }),
     "halts.resume": () => ({ halt: null, unreadable: null }),

@@ -49,6 +49,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   agentTokenReplaced: ["key", "neutral"],
   agentRevoked: ["lock", "neutral"],
   halted: ["hand", "danger"],
+  bulkBegun: ["hand", "attention"],
+  bulkEnded: ["check", "neutral"],
   resumed: ["check", "neutral"],
   ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],

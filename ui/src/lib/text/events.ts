@@ -105,6 +105,8 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   agentAdded: ({ who, agent }) => `${who} added ${agent}`,
   agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
   halted: ({ who, actor }) => (actor === "person" ? `${who} halted work` : "The file HALT halted all calls"),
+  bulkBegun: ({ who }) => `${who} asked many tasks to end`,
+  bulkEnded: ({ who }) => `All tasks that ${who} asked to end were asked`,
   resumed: ({ who }) => `${who} let halted work begin again`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,

@@ -19,6 +19,9 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     world.server.list_tools([("build", "Builds")]);
     world.call("servers.tools", json!({"name": "ci"})).await;
     world.call("agents.add", json!({"name": "claude"})).await;
+    world.server.reply_task("build", "t2", vec![PollReply::working()]);
+    let running = world.start("build").await;
+    let plan = world.call("plans.make", json!({"kind": "cancel", "ids": [running]})).await["planId"].clone();
     let clock: Arc<dyn Clock> = world.clock.clone();
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
     for CallEntry { name, acts, .. } in CALLS {
@@ -37,6 +40,9 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "budgets.setPrice" => json!({"model": "gpt-5", "input": "1", "output": "2", "currency": "USD"}),
             "budgets.removePrice" => json!({"model": "gpt-5"}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),
+            "plans.make" => json!({"kind": "cancel", "filter": {}}),
+            "plans.run" => json!({"planId": "pln_1"}),
+            "plans.show" => json!({"id": plan}),
             "halts.start" => json!({"reason": "wrong month"}),
             "halts.resume" => json!({"stage": "acknowledged"}),
             "agents.add" => json!({"name": "claude"}),

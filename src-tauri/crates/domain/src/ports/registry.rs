@@ -20,7 +20,7 @@ use crate::audit::AuditEvent;
 use crate::budget::price::Price;
 use crate::budget::window::Window;
 use crate::client::learned_timeout::LearnedTimeout;
-use crate::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use crate::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::policy::RetentionPolicy;
 use crate::ports::change::Changes;
 use crate::raw_message::RawNote;
@@ -28,6 +28,7 @@ use crate::rule::Rule;
 use crate::server::Server;
 use crate::server::halt::Halt;
 use crate::server::tool_memory::{ToolMemory, ToolMemoryUnit};
+use crate::task::cancel::plan::BulkPlan;
 use crate::task::decider::Decider;
 use crate::task::figures::TaskTally;
 use crate::task::input_request::InputRequest;
@@ -116,6 +117,16 @@ pub struct HaltUnit {
     pub halt: Halt,
     /// Open tasks that are to be cancelled by it, added to those of before.
     pub targets: Vec<HandleId>,
+    pub audit: Vec<AuditEvent>,
+}
+
+/// A plan that is made, begun, continued or over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanUnit {
+    pub plan: BulkPlan,
+    /// When it is forgotten; `None` while it runs.
+    pub kept_until: Option<Timestamp>,
+    pub at: Timestamp,
     pub audit: Vec<AuditEvent>,
 }
 
@@ -239,6 +250,8 @@ pub trait Registry: Send + Sync + 'static {
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Stores a halt with the tasks that it cancels.
     fn put_halt(&self, unit: HaltUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Stores a plan, and forgets those that are of no use any more. Not a change of the change log: the tasks change.
+    fn put_plan(&self, unit: PlanUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Records facts that belong to no handle.
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>>;
 
@@ -273,6 +286,12 @@ pub trait Registry: Send + Sync + 'static {
         after: Option<HandleId>,
         limit: u32,
     ) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// A plan; `None` when there is none, or it is forgotten.
+    fn plan(&self, id: PlanId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>>;
+    /// The plan that an operation runs.
+    fn plan_of(&self, operation: OperationId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>>;
+    /// Plans whose operation has not ended, the oldest first.
+    fn running_plans(&self) -> PortFuture<'_, Result<Vec<BulkPlan>, RegistryError>>;
     /// The attempts of a job, newest first, at most `limit`.
     fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// What was called while this task was open, newest first, at most `limit`.

@@ -3,6 +3,8 @@
 //! A request to cancel changes the intent and nothing else: only the server's own word ends a task. Sending it is the
 //! engine's, and whether the server complied is read from its view.
 
+pub mod plan;
+
 use super::{Attention, Effect, EscalationStep, Refusal, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
@@ -46,7 +48,8 @@ impl TaskHandle {
     ///
     /// # Errors
     /// A [`Refusal`] when it was revoked before.
-    pub fn revoke(&self, by: &PersonId, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
+    pub fn revoke(&self, by: impl Into<Decider>, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
+        let by = by.into();
         let ended = Delivery::Refused { at: now, why: "it was over already".to_owned() };
         let (delivery, sent, asks) = match &self.intent {
             Intent::Revoked(cancel_request) => {
@@ -58,17 +61,16 @@ impl TaskHandle {
             Intent::None | Intent::Unwatched { .. } => (ended, None, false),
         };
         let mut step = Transition::none(self);
-        let person = Actor::Person(by.clone());
-        step.next.intent =
-            Intent::Revoked(CancelRequest { sent, ..CancelRequest::new(&by.into(), now, reason, delivery) });
+        let actor = by.actor();
+        step.next.intent = Intent::Revoked(CancelRequest { sent, ..CancelRequest::new(&by, now, reason, delivery) });
         if self.is_unwatched() && !asks {
             // What a person has settled stays settled; only the handle is taken from its agent.
             step.next.told.insert(Told::Resolved);
         }
         step.note_step(EscalationStep::Revoke, &by.into(), now, reason);
-        step.fact(now, person.clone(), Verb::Revoked, reason.unwrap_or_default());
+        step.fact(now, actor.clone(), Verb::Revoked, reason.unwrap_or_default());
         if asks {
-            step.fact(now, person, Verb::CancelBegun, "revoked");
+            step.fact(now, actor, Verb::CancelBegun, "revoked");
             step.effect(Effect::PollAt(now));
         }
         if step.next.is_cancel_due() {

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 
 impl TaskHandle {
     /// Whether nothing more is expected of the task, whatever the time.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.view.is_terminal() || self.contact.is_gone() || self.is_unwatched()
     }
 

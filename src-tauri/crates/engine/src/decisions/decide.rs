@@ -137,7 +137,7 @@ impl Engine {
     }
 }
 
-async fn record<T>(
+pub(crate) async fn record<T>(
     core: &Arc<EngineCore>,
     id: HandleId,
     decide: impl FnMut(&TaskHandle, Timestamp) -> Result<(Transition, T), Refusal>,

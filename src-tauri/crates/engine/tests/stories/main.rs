@@ -15,6 +15,7 @@ mod budget_kept;
 mod budget_limits;
 mod budget_room;
 mod budget_scale;
+mod bulk;
 mod calls;
 mod clock_steps;
 mod decisions;

@@ -2,6 +2,7 @@
 //!
 //! Phases are shown as the api gives them and never derived here.
 
+mod bulk;
 pub(crate) mod call;
 pub(crate) mod cancel;
 mod escalate;

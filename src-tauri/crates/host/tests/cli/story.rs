@@ -90,8 +90,9 @@ fn many_tasks_are_cancelled_only_after_a_count_was_confirmed() {
     let list = home.ok(&["tasks", "cancel", "--server", "demo", "--yes", "--wait", "--json"]).json();
     let states: Vec<_> = list["stops"].as_array().expect("a list").iter().map(|stop| stop["state"].clone()).collect();
     assert_eq!(states, vec![json!("stopped"); ids.len()], "each has its own state: {list}");
-    let none = home.ok(&["tasks", "cancel", "--all", "--yes"]);
-    assert!(none.out.contains("Nothing was cancelled"), "{}", none.out);
+    let none = home.run(&["tasks", "cancel", "--all", "--yes"]);
+    assert_eq!(none.code, Some(5), "nothing is open: {}", none.err);
+    assert!(none.err.contains("no open task matches") && none.err.contains("Nothing was asked"), "{}", none.err);
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::UnknownStandingAnswer
         | EngineError::NoProcess(_)
         | EngineError::NotHalted
+        | EngineError::UnknownPlan
+        | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),

@@ -293,6 +293,8 @@ mod tests {
             Verb::Halted => 40,
             Verb::Resumed => 41,
             Verb::Escalated => 42,
+            Verb::BulkBegun => 43,
+            Verb::BulkEnded => 44,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-use domain::ids::{AgentId, HaltId, HandleId, RequestKey, ServerId, WindowId};
+use domain::ids::{AgentId, HaltId, HandleId, PlanId, RequestKey, ServerId, WindowId};
 use domain::rule::RuleScope;
 use domain::time::Timestamp;
 use serde::de::Error as _;
@@ -180,6 +180,7 @@ columns! {
     AgentId = Self::from_random(0);
     HaltId = Self::from_random(0);
     HandleId = Self::from_random(0);
+    PlanId = Self::from_random(0);
     RequestKey = Self::new("");
     RuleScope = Self::Server(ServerId::from_random(0));
     ServerId = Self::from_random(0);

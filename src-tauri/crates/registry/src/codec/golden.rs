@@ -15,11 +15,12 @@ use domain::rule::Rule;
 use domain::server::Server;
 use domain::server::halt::Halt;
 use domain::task::TaskHandle;
+use domain::task::cancel::plan::BulkPlan;
 use domain::task::input_request::InputRequest;
 use domain::tokens::{Count, Exactness};
 use serde_json::{Value, json};
 
-use fixtures::{ada, at, bare_task, call_intents, halts, meters, requests, rules, servers, tasks, windows};
+use fixtures::{ada, at, bare_task, call_intents, halts, meters, plans, requests, rules, servers, tasks, windows};
 
 const ENCODINGS: &str = include_str!("../../tests/golden/encodings.txt");
 const ACCEPTED: &str = include_str!("../../tests/golden/accepted.txt");
@@ -38,7 +39,7 @@ struct Stored {
 mod bodies {
     use super::*;
     use crate::codec::{
-        self, CallIntentDef, HaltDef, InputRequestDef, MeterDef, RuleDef, ServerDef, TaskDef, WindowDef,
+        self, CallIntentDef, HaltDef, InputRequestDef, MeterDef, PlanDef, RuleDef, ServerDef, TaskDef, WindowDef,
     };
 
     fn parse(text: &str) -> Result<Value, String> {
@@ -100,6 +101,15 @@ mod bodies {
         Ok(Halt { id: of.id, ..halt })
     }
 
+    pub(super) fn plan(plan: &BulkPlan) -> String {
+        codec::encode::<PlanDef>(plan).expect("encodes")
+    }
+
+    pub(super) fn read_plan(of: &BulkPlan, text: &str) -> Result<BulkPlan, String> {
+        let plan = codec::decode::<PlanDef>(parse(text)?).map_err(|error| error.to_string())?;
+        Ok(BulkPlan { id: of.id, tasks: of.tasks.clone(), ..plan })
+    }
+
     pub(super) fn window(window: &Window) -> String {
         codec::encode::<WindowDef>(window).expect("encodes")
     }
@@ -148,6 +158,7 @@ fn all() -> Vec<Stored> {
     all.extend(stored("server", servers(), bodies::server, bodies::read_server));
     all.extend(stored("rule", rules(), bodies::rule, bodies::read_rule));
     all.extend(stored("halt", halts(), bodies::halt, bodies::read_halt));
+    all.extend(stored("plan", plans(), bodies::plan, bodies::read_plan));
     all.extend(stored("window", windows(), bodies::window, bodies::read_window));
     all.extend(stored("meter", meters(), bodies::meter, |_, text| bodies::read_meter(text)));
     all.extend(stored("call_intent", call_intents(), bodies::call_intent, bodies::read_call_intent));

@@ -16,6 +16,7 @@ use domain::ids::{JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId};
 use domain::rule::LimitAction;
 use domain::server::halt::{HaltEffect, RecoveryStage};
 use domain::server::{Dialect, Era};
+use domain::task::cancel::plan::BulkAct;
 use domain::task::decider::Decider;
 use domain::task::input_request::AnswerAction;
 use domain::task::{EscalationStep, Origin, ParentWhy, Told};
@@ -180,6 +181,7 @@ fn among<T: Worded, const N: usize>(all: [T; N]) -> impl Fn(&str) -> Option<T> {
 
 worded! {
     AnswerAction: Self::from_word;
+    BulkAct: Self::from_word;
     HaltEffect: Self::from_word;
     LimitAction: Self::from_word;
     Dialect: among([Self::Extension2026, Self::Experimental2025, Self::NoTasks]);

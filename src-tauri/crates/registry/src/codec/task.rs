@@ -4,6 +4,7 @@
 //! server's task id and session may act as bearer tokens (protocol.md §6.1). Questions have rows of their own.
 
 mod escalation;
+pub(crate) mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

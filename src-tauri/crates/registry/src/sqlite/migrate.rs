@@ -41,6 +41,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_tools.sql") },
     Migration { version: 15, sql: include_str!("../../migrations/sqlite/0015_hidden.sql") },
     Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_halts.sql") },
+    Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_plans.sql") },
     Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_audit.sql") },
 ];
 

@@ -7,20 +7,21 @@ use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError,
-    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery,
-    TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, Registry,
+    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups,
+    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
+use domain::task::cancel::plan::BulkPlan;
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -34,6 +35,7 @@ use super::tables::agents::{self, AgentRow};
 use super::tables::prices::PriceRow;
 use super::tables::rules::RuleRow;
 use super::tables::rules::halts::HaltRow;
+use super::tables::rules::plans::PlanRow;
 use super::tables::servers::ServerRow;
 use super::tables::servers::tool_memory::ToolRows;
 use super::tables::task_row::EncodedTask;
@@ -175,6 +177,22 @@ impl Registry for SqliteRegistry {
         limit: u32,
     ) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
         Box::pin(self.read_halted_tasks(halt, after, limit))
+    }
+
+    fn put_plan(&self, unit: PlanUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move { self.write(Mutation::PutPlan(Box::new(PlanRow::of(&unit)?))).await?.into_done() })
+    }
+
+    fn plan(&self, id: PlanId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>> {
+        Box::pin(self.read_plan(id))
+    }
+
+    fn plan_of(&self, operation: OperationId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>> {
+        Box::pin(self.read_plan_of(operation))
+    }
+
+    fn running_plans(&self) -> PortFuture<'_, Result<Vec<BulkPlan>, RegistryError>> {
+        Box::pin(self.read_running_plans())
     }
 
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {

@@ -7,20 +7,21 @@ use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, RecordingFault, Registry,
-    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups,
-    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, RecordingFault,
+    Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts,
+    TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
+use domain::task::cancel::plan::BulkPlan;
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -125,6 +126,11 @@ impl Registry for KillPointRegistry {
         Box::pin(self.points.around("registry.put_halt", self.inner.put_halt(unit)))
     }
 
+    fn put_plan(&self, unit: PlanUnit) -> Answer<'_, ()> {
+        // As a halt.
+        Box::pin(self.points.around("registry.put_plan", self.inner.put_plan(unit)))
+    }
+
     fn recording(&self) -> Recording {
         if self.full.load(Ordering::Relaxed) {
             return Recording::Impossible(RecordingFault::DiskFull);
@@ -170,6 +176,9 @@ impl Registry for KillPointRegistry {
         agents() -> Vec<Agent>;
         rules() -> Vec<Rule>;
         halts(limit: u32) -> Vec<Halt>;
+        plan(id: PlanId) -> Option<BulkPlan>;
+        plan_of(operation: OperationId) -> Option<BulkPlan>;
+        running_plans() -> Vec<BulkPlan>;
         halted_tasks(halt: HaltId, after: Option<HandleId>, limit: u32) -> Vec<HandleId>;
         attempts(job: JobKey, limit: u32) -> Vec<HandleId>;
         children(id: HandleId, limit: u32) -> Vec<HandleId>;

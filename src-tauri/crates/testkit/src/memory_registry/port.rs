@@ -6,20 +6,21 @@ use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
 use domain::budget::price::Price;
 use domain::budget::window::Window;
-use domain::ids::{AgentId, HaltId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PortFuture, PriceUnit, Recorded, Recording, Registry, RegistryError,
-    RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups,
-    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, Registry,
+    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor,
+    TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::server::halt::Halt;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
+use domain::task::cancel::plan::BulkPlan;
 use domain::task::decider::Decider;
 use domain::task::figures::TaskTally;
 use domain::task::observation::LogLine;
@@ -30,7 +31,7 @@ use domain::time::Timestamp;
 
 use super::MemoryRegistry;
 use super::store::{StoredTask, due, is_asked_for, needs_attention};
-use super::{agents, halts, questions, task_list};
+use super::{agents, halts, plans, questions, storage, task_list};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -111,6 +112,22 @@ impl Registry for MemoryRegistry {
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
         ready(self.with(|state, _| agents::put_rule(state, unit)))
+    }
+
+    fn put_plan(&self, unit: PlanUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| plans::put(state, unit)))
+    }
+
+    fn plan(&self, id: PlanId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>> {
+        ready(self.with(|state, _| plans::find(state, |plan| plan.id == id)))
+    }
+
+    fn plan_of(&self, operation: OperationId) -> PortFuture<'_, Result<Option<BulkPlan>, RegistryError>> {
+        ready(self.with(|state, _| plans::run_by(state, operation)))
+    }
+
+    fn running_plans(&self) -> PortFuture<'_, Result<Vec<BulkPlan>, RegistryError>> {
+        ready(self.with(|state, _| plans::running(state)))
     }
 
     fn put_halt(&self, unit: HaltUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
@@ -437,23 +454,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>> {
-        ready(self.with(|state, _| {
-            let open = |row: &StoredTask| {
-                let stored = row.stored();
-                stored.requests.values().filter(|request| stored.asks_people(request, stored.changed)).count()
-            };
-            RegistryFacts {
-                place: "memory".into(),
-                schema: 1,
-                tasks: state.rows.len() as u64,
-                open_requests: state.rows.values().map(open).sum::<usize>() as u64,
-                audit_rows: state.audit.len() as u64,
-                bytes: 0,
-                findings: super::audit_chain::finding_after(state.removed_audit.as_ref(), &state.audit)
-                    .into_iter()
-                    .collect(),
-            }
-        }))
+        ready(self.with(|state, _| storage::facts(state)))
     }
 
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {

@@ -6,7 +6,7 @@ use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HandleId;
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Entity;
-use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
+use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, RegistryFacts, Removal, StorageFacts, StoredKind};
 use domain::task::TaskHandle;
 use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
@@ -23,6 +23,22 @@ fn may_go(row: &StoredTask, undelivered_before: Timestamp) -> bool {
         && !task.asks_to_go_on()
         && row.deliver_at.is_none()
         && !asks
+}
+
+pub(super) fn facts(state: &MemoryStore) -> RegistryFacts {
+    let open = |row: &StoredTask| {
+        let stored = row.stored();
+        stored.requests.values().filter(|request| stored.asks_people(request, stored.changed)).count()
+    };
+    RegistryFacts {
+        place: "memory".into(),
+        schema: 1,
+        tasks: state.rows.len() as u64,
+        open_requests: state.rows.values().map(open).sum::<usize>() as u64,
+        audit_rows: state.audit.len() as u64,
+        bytes: 0,
+        findings: audit_chain::finding_after(state.removed_audit.as_ref(), &state.audit).into_iter().collect(),
+    }
 }
 
 fn bytes_of(row: &StoredTask) -> u64 {

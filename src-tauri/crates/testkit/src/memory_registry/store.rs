@@ -22,6 +22,7 @@ use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;
 use crate::memory_registry::halts::HaltStore;
+use crate::memory_registry::plans::PlanStore;
 use crate::memory_registry::token_usage::UsageStore;
 
 /// Change rows looked at per stretch of pruning, as in the real one.
@@ -85,6 +86,7 @@ pub(crate) struct MemoryStore {
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
+    pub(crate) plans: PlanStore,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

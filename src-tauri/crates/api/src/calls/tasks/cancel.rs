@@ -18,7 +18,8 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::task::facts::CancelStateDto;
 use crate::dto::{ListQuery, TaskDto};
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
+use crate::format::time::count;
 use crate::lookup::Names;
 
 /// Wishes recorded at a time. Judgement: group commits share one fsync among them.
@@ -34,6 +35,10 @@ pub struct CancelTasks {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub query: Option<ListQuery>,
+    /// How many tasks the caller expects; when the count differs, nothing is asked.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub expect: Option<u64>,
     /// In the person's words.
     #[serde(default)]
     #[ts(optional = nullable)]
@@ -102,8 +107,17 @@ impl Api {
         if let Some(query) = &input.query {
             ids.extend(self.open_tasks_of(query).await?.into_iter().filter(|id| !input_ids.contains(id)));
         }
+        let many = u64::try_from(ids.len()).unwrap_or(u64::MAX);
+        if let Some(expected) = input.expect.filter(|expected| *expected != many) {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("{} match now, and {expected} were expected", count(many, "task")),
+                "Nothing was asked. Look at the tasks again, or make a plan, whose tasks do not change.",
+            ));
+        }
+        let reason = self.bounded_reason(input.reason.as_deref())?;
         let since = self.registry.newest_seq().await?;
-        let reason = input.reason.as_deref();
+        let reason = reason.as_deref();
         let outcomes: Vec<(HandleId, Result<(), EngineError>)> =
             futures::stream::iter(ids)
                 .map(|id| async move {
@@ -139,7 +153,8 @@ impl Api {
         let live = self.live()?;
         let id = self.find_task(&input.id).await?.id;
         let since = self.registry.newest_seq().await?;
-        live.engine.revoke(id, caller.person.clone(), input.reason).await?;
+        let reason = self.bounded_reason(input.reason.as_deref())?;
+        live.engine.revoke(id, caller.person.clone(), reason).await?;
         self.stops(vec![(id, Ok(()))], since, self.policy.reply_limit).await
     }
 

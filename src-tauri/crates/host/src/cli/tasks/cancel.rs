@@ -1,19 +1,19 @@
 //! `taskwarden tasks cancel` and `revoke`: ask servers to cancel one task or many, and report what became of it
 //! (promise R1).
 //!
-//! Many tasks at once are counted and confirmed first. Returns when each server has acknowledged or refused; with
+//! Many tasks at once are counted and confirmed first; those that match a filter are `bulk.rs`. Returns when each server has acknowledged or refused; with
 //! `--wait`, when each task has ended. A state is what the server said, or that it has not said anything; never a
 //! guess.
 
 use std::collections::HashMap;
 
-use api::calls::tasks::ListTasks;
+use api::calls::plans::MakePlan;
 use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
+use api::dto::plan::BulkActDto;
 use api::dto::task::facts::CancelStateDto;
-use api::dto::{TaskDto, TaskListDto};
 use api::format::time::count;
 use api::{ApiError, Code};
-use clap::{ArgGroup, Args};
+use clap::Args;
 
 use crate::app::core_client::CoreClient;
 use crate::cli::input::prompt;
@@ -21,24 +21,17 @@ use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences;
 use crate::cli::output::sentences::{one_line, short_id};
+use crate::cli::tasks::bulk::{self, BulkRun, FilterArgs};
 use crate::cli::tasks::task_feed::{TaskFeed, ended};
 use crate::config::Config;
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("which").required(true).args(["ids", "server", "agent", "all"]).multiple(false)))]
 pub(crate) struct CancelArgs {
     /// Handles of tasks, or unique prefixes of them.
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Cancel all open tasks on this server.
-    #[arg(long, value_name = "SERVER")]
-    server: Option<String>,
-    /// Cancel all open tasks of this agent.
-    #[arg(long, value_name = "AGENT")]
-    agent: Option<String>,
-    /// Cancel all open tasks.
-    #[arg(long)]
-    all: bool,
+    #[command(flatten)]
+    which: FilterArgs,
     /// The reason, for the audit log and for servers that accept one.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -52,44 +45,69 @@ pub(crate) struct CancelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The task's handle, or a unique prefix of it.
-    id: String,
+    /// Handles of tasks, or unique prefixes of them.
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    which: FilterArgs,
     /// The reason, for the audit log.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// Do not ask for confirmation. One task is revoked without asking.
+    #[arg(long, short)]
+    yes: bool,
 }
 
 pub(crate) async fn cancel(command: CancelArgs, config: &Config, screen: &Screen) -> CommandResult {
-    let core = CoreClient::attach(config)?;
-    let is_one = command.ids.len() == 1;
-    let ids = if command.ids.is_empty() { selected(&core, &command).await? } else { command.ids };
+    let CancelArgs { ids, which, reason, yes, wait } = command;
     if ids.is_empty() {
-        if screen.is_json() {
-            screen.json(&CancelList { stops: Vec::new() })?;
-        } else {
-            screen.line("No open task matches. Nothing was cancelled.");
-        }
-        return Ok(DONE);
+        let choice = matching(BulkActDto::Cancel, &which)?;
+        let core = &CoreClient::attach(config)?;
+        let run = BulkRun { reason, yes, wait, core, config };
+        return bulk::run(choice, run, screen).await;
     }
-    if ids.len() > 1 && !command.yes {
+    let core = CoreClient::attach(config)?;
+    let is_one = ids.len() == 1;
+    if !is_one && !yes {
         confirm(ids.len(), screen).await?;
     }
-    let list: CancelList =
-        core.request("tasks.cancel", &CancelTasks { ids, query: None, reason: command.reason, wait: None }).await?;
+    let input = CancelTasks { ids, query: None, expect: None, reason, wait: None };
+    let list: CancelList = core.request("tasks.cancel", &input).await?;
     if is_one && let Some(refused) = refusal(&list) {
         return Err(refused);
     }
-    report(list, command.wait, &core, config, screen).await
+    report(list, wait, &core, config, screen).await
 }
 
 pub(crate) async fn revoke(command: RevokeArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let RevokeArgs { ids, which, reason, yes } = command;
+    let [id] = ids.as_slice() else {
+        let kind = BulkActDto::Revoke;
+        let choice =
+            if ids.is_empty() { matching(kind, &which)? } else { MakePlan { kind, ids, filter: None, query: None } };
+        let core = &CoreClient::attach(config)?;
+        let run = BulkRun { reason, yes, wait: false, core, config };
+        return bulk::run(choice, run, screen).await;
+    };
     let core = CoreClient::attach(config)?;
-    let list: CancelList = core.request("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
+    let list: CancelList = core.request("tasks.revoke", &RevokeTask { id: id.clone(), reason }).await?;
     if !screen.is_json() {
         let agent = list.stops.first().and_then(|stop| stop.task.as_ref()).map(|task| task.agent.as_deref());
         screen.line(&revoked_words(agent.flatten()));
     }
     report(list, false, &core, config, screen).await
+}
+
+/// The open tasks that were asked for.
+fn matching(kind: BulkActDto, which: &FilterArgs) -> Result<MakePlan, ApiError> {
+    let filter = which.filter().ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            "no task was named",
+            "Name tasks by ID, or choose open ones with `--server`, `--agent`, `--phase` or `--all`.",
+        )
+    })?;
+    Ok(MakePlan { kind, ids: Vec::new(), filter: Some(filter), query: None })
 }
 
 /// What revoking did to the agent of a task; a task that a person started has none.
@@ -98,28 +116,6 @@ fn revoked_words(agent: Option<&str>) -> String {
         Some(agent) => format!("Revoked the handle from agent `{}`.", one_line(agent)),
         None => "No agent has this task, so no handle was revoked; it is cancelled as by `taskwarden tasks cancel`."
             .to_owned(),
-    }
-}
-
-/// All open tasks that match and are not being cancelled yet.
-async fn selected(core: &CoreClient, command: &CancelArgs) -> Result<Vec<String>, ApiError> {
-    let mut ids = Vec::new();
-    let mut before = None;
-    loop {
-        let query = ListTasks {
-            open: true,
-            server: command.server.clone(),
-            agent: command.agent.clone(),
-            before,
-            ..ListTasks::default()
-        };
-        let page: TaskListDto = core.request("tasks.list", &query).await?;
-        let is_asked = |task: &TaskDto| task.intent.as_ref().is_some_and(|wish| wish.state.is_some());
-        ids.extend(page.tasks.into_iter().filter(|task| !task.over && !is_asked(task)).map(|task| task.id));
-        before = page.next;
-        if before.is_none() {
-            return Ok(ids);
-        }
     }
 }
 

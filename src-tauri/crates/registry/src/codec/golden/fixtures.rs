@@ -1,6 +1,7 @@
 //! One value of every shape that is stored: each variant of each enum, empty and full.
 
 mod escalations;
+mod plans;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ use domain::task::{
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use serde_json::{Value, json};
+
+pub(crate) use plans::plans;
 
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)

@@ -16,6 +16,7 @@ use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
+use crate::sqlite::tables::rules::plans::PlanRow;
 use crate::sqlite::tables::servers::ServerRow;
 use crate::sqlite::tables::servers::tool_memory::ToolRows;
 use crate::sqlite::tables::task_row::{EncodedTask, is_of_person};
@@ -39,6 +40,7 @@ pub(crate) enum Mutation {
     PutTools(Box<ToolRows>),
     Hide(HiddenRows),
     PutHalt(Box<HaltRow>),
+    PutPlan(Box<PlanRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -111,6 +113,7 @@ impl Mutation {
             Self::Commit(unit) => unit.is_decision,
             Self::RemoveServer(..) | Self::Remove(_) | Self::PutHalt(_) => true,
             Self::PutRule(row) => row.is_removal(),
+            Self::PutPlan(row) => row.is_small(),
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
             Self::RecordAudit(audit) => is_decided(audit),

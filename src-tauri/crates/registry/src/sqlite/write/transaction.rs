@@ -66,6 +66,7 @@ impl BatchShape {
             Mutation::PutTools(rows) => alike(14, rows.put.len()),
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
             Mutation::PutHalt(row) => alike(16, row.audit.len()),
+            Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
         }
     }
 }
@@ -112,6 +113,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutTools(_)
                 | Mutation::Hide(_)
                 | Mutation::PutHalt(_)
+                | Mutation::PutPlan(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -230,6 +232,11 @@ impl<'a> WriteTransaction<'a> {
                 self.add_audit(connection, &row.audit).await?;
                 let at = row.audit.last().map(|event| event.at.as_millis());
                 Ok(MutationOutcome::Changed(self.add_change(Entity::Halt(row.id), at)))
+            }
+            Mutation::PutPlan(row) => {
+                rules::plans::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;
