@@ -50,6 +50,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   agentRevoked: ["lock", "neutral"],
   halted: ["hand", "danger"],
   resumed: ["check", "neutral"],
+  escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],
   orphaned: ["ring-dashed", "stale"],

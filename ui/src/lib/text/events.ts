@@ -106,6 +106,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
   halted: ({ who, actor }) => (actor === "person" ? `${who} halted work` : "The file HALT halted all calls"),
   resumed: ({ who }) => `${who} let halted work begin again`,
+  escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,
