@@ -52,6 +52,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   bulkBegun: ["hand", "attention"],
   bulkEnded: ["check", "neutral"],
   resumed: ["check", "neutral"],
+  escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],
   orphaned: ["ring-dashed", "stale"],

@@ -108,6 +108,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   bulkBegun: ({ who }) => `${who} asked many tasks to end`,
   bulkEnded: ({ who }) => `All tasks that ${who} asked to end were asked`,
   resumed: ({ who }) => `${who} let halted work begin again`,
+  escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,

@@ -379,8 +379,8 @@ pub struct ProcessReading {
 }
 
 /// Looks at the processes of one local server while somebody ends them.
-pub trait ProcessWatch: Send + Sync + 'static {
-    fn read(&self) -> ProcessReading;
+pub trait ProcessWatch: Send + 'static {
+    fn read(&mut self) -> ProcessReading;
 }
 
 pub trait Connector: Send + Sync + 'static {
@@ -396,7 +396,7 @@ pub trait Connector: Send + Sync + 'static {
         false
     }
     /// Begins to watch the processes of the server whose first process has this number; `None` where they cannot be seen.
-    fn watch_processes(&self, _leader: u32) -> Option<Arc<dyn ProcessWatch>> {
+    fn watch_processes(&self, _leader: u32) -> Option<Box<dyn ProcessWatch>> {
         None
     }
 }

@@ -47,7 +47,7 @@ pub(crate) async fn end(
 ) -> BTreeSet<HandleId> {
     let mut tasks = tasks_of(core, connection, live);
     tasks.extend(about);
-    let watch = live.process.and_then(|(pid, _)| core.connector.watch_processes(pid));
+    let mut watch = live.process.and_then(|(pid, _)| core.connector.watch_processes(pid));
     connection.request_act(act, by);
     let policy = &core.policy;
     // The keeper closes its input, signals twice with a wait after each, and does the same for what left the group.
@@ -58,8 +58,8 @@ pub(crate) async fn end(
         live.upstream.close(false).await;
     };
     let observed = async {
-        match &watch {
-            Some(watch) => Some(observe(core, watch.as_ref(), Instant::now() + limit).await),
+        match &mut watch {
+            Some(watch) => Some(observe(core, watch.as_mut(), Instant::now() + limit).await),
             None => None,
         }
     };
@@ -72,7 +72,7 @@ pub(crate) async fn end(
 }
 
 /// Watches until nothing is left, or nothing but what belongs to somebody else for as long as an orderly end takes.
-async fn observe(core: &EngineCore, watch: &dyn ProcessWatch, until: Instant) -> ProcessEnd {
+async fn observe(core: &EngineCore, watch: &mut dyn ProcessWatch, until: Instant) -> ProcessEnd {
     let policy = &core.policy;
     let foreign_until = Instant::now() + policy.child_close_wait + policy.child_term_wait * 2;
     loop {

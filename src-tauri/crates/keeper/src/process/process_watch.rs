@@ -4,7 +4,6 @@
 //! It signals nobody: the keeper, or the core that owns the child, does.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use domain::ports::{ProcessReading, ProcessWatch};
 use domain::task::LeftProcess;
@@ -16,7 +15,7 @@ pub struct ServerWatch {
     leader: u32,
     /// The keeper of the child, which adopts its orphans.
     keeper: Option<ProcessKey>,
-    seen: Mutex<SeenProcesses>,
+    seen: SeenProcesses,
 }
 
 #[derive(Default)]
@@ -32,14 +31,14 @@ impl ServerWatch {
     pub fn begin(leader: u32) -> Self {
         let list = ProcessList::read();
         let keeper = list.parent(leader).filter(|parent| parent.pid != std::process::id() && parent.pid > 1);
-        let watch = Self { leader, keeper, seen: Mutex::default() };
+        let mut watch = Self { leader, keeper, seen: SeenProcesses::default() };
         watch.take(&list);
         watch
     }
 
-    fn take(&self, list: &ProcessList) -> ProcessReading {
+    fn take(&mut self, list: &ProcessList) -> ProcessReading {
         let keeper = self.keeper.filter(|keeper| list.has(*keeper));
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = &mut self.seen;
         let leader = (!seen.is_group_over).then_some(self.leader);
         let found = list.of_server(leader, keeper.map(|keeper| keeper.pid));
         seen.is_group_over |= found.group.is_empty();
@@ -60,7 +59,7 @@ impl ServerWatch {
 }
 
 impl ProcessWatch for ServerWatch {
-    fn read(&self) -> ProcessReading {
+    fn read(&mut self) -> ProcessReading {
         self.take(&ProcessList::read())
     }
 }

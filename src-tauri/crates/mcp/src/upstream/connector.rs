@@ -180,7 +180,7 @@ impl Connector for McpConnector {
         self.opening.keeper.is_some()
     }
 
-    fn watch_processes(&self, leader: u32) -> Option<Arc<dyn ProcessWatch>> {
-        Some(Arc::new(ServerWatch::begin(leader)))
+    fn watch_processes(&self, leader: u32) -> Option<Box<dyn ProcessWatch>> {
+        Some(Box::new(ServerWatch::begin(leader)))
     }
 }

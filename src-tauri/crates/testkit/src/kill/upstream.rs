@@ -45,7 +45,7 @@ impl Connector for KillPointConnector {
         self.inner.may_keep()
     }
 
-    fn watch_processes(&self, leader: u32) -> Option<Arc<dyn ProcessWatch>> {
+    fn watch_processes(&self, leader: u32) -> Option<Box<dyn ProcessWatch>> {
         self.inner.watch_processes(leader)
     }
 }
