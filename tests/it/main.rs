@@ -21,6 +21,7 @@ mod gateway_guess;
 mod gateway_kill;
 mod gateway_statements;
 mod hostile;
+mod import;
 mod kill;
 mod kill_kept;
 mod peers;

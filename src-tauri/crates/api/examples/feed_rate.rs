@@ -14,6 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use api::calls::clients::files::{ClientFile, ClientFiles};
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::{DoctorReport, Examiner};
 use api::dto::{AgentsAt, ListQuery, NoticesGo};
@@ -93,6 +94,15 @@ impl BrowserSessions for NoBrowser {
     }
 }
 
+/// A machine without agent programs.
+struct NoClients;
+
+impl ClientFiles for NoClients {
+    fn read(&self, _project: Option<std::path::PathBuf>) -> PortFuture<'_, Vec<ClientFile>> {
+        Box::pin(async { Vec::new() })
+    }
+}
+
 struct NoExaminer;
 
 impl Examiner for NoExaminer {
@@ -143,6 +153,7 @@ async fn main() {
         doors: Arc::new(NoDoors),
         sessions: Arc::new(NoBrowser),
         examiner: Arc::new(NoExaminer),
+        client_files: Arc::new(NoClients),
         place: CoreSurroundings::default(),
     };
     let api = Api::running(registry, clock.clone() as Arc<dyn Clock>, policy, live);

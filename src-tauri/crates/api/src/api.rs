@@ -13,6 +13,7 @@ use engine::{Draw, Engine};
 use tokio::sync::watch;
 
 use crate::calls::agents::connection_check::AgentDoors;
+use crate::calls::clients::files::ClientFiles;
 use crate::calls::core::findings::Examiner;
 use crate::calls::core::sessions::BrowserSessions;
 use crate::dto::server::observed::ProcessName;
@@ -51,6 +52,8 @@ pub struct LiveCore {
     pub examiner: Arc<dyn Examiner>,
     /// Where notices go at this moment.
     pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
+    /// Files of agent programs on this machine.
+    pub client_files: Arc<dyn ClientFiles>,
     /// What lies around the core.
     pub place: CoreSurroundings,
 }

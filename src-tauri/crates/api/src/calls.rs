@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod budgets;
+pub mod clients;
 pub mod core;
 pub mod halts;
 pub mod inbox;

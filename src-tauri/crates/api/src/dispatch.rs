@@ -11,6 +11,8 @@ use crate::caller::{Ability, Caller};
 use crate::calls::agents::connection_check::ConnectionCheck;
 use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
+use crate::calls::clients::import::{ImportList, ImportServers};
+use crate::calls::clients::{ClientList, ReadClients};
 use crate::calls::core::doctor::CoreFacts;
 use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
@@ -161,6 +163,8 @@ calls! {
     "agents.newToken" acts ManageTokens agent_new_token: OneAgent => NewAgentToken;
     "agents.check" acts Read agent_check: OneAgent => ConnectionCheck;
     "agents.revoke" acts Revoke agent_revoke: RevokeAgent => AgentRevoked;
+    "clients.list" acts ManageTokens client_list: ReadClients => ClientList;
+    "clients.import" acts ManageTokens client_import: ImportServers => ImportList;
     "rules.list" reads Read rule_list: Nothing => RuleList;
     "rules.put" acts Configure rule_put: RuleDto => RuleList;
     "budgets.list" reads Read budget_list: Nothing => BudgetList;

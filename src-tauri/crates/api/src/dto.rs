@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod budget;
+pub mod client;
 pub mod core;
 pub mod figures;
 pub mod halt;

@@ -4,6 +4,7 @@
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
 mod api;
+mod client_files;
 mod control;
 mod gateway;
 mod halt;
@@ -22,6 +23,7 @@ mod token_counting;
 use std::time::Duration;
 
 pub use api::ApiPolicy;
+pub use client_files::ClientFilePolicy;
 pub use control::ControlPolicy;
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use halt::HaltPolicy;
@@ -297,6 +299,8 @@ pub struct Policy {
     pub observed: ObservedServerPolicy,
     /// What is remembered of the tools of a server.
     pub tool_memory: ToolMemoryPolicy,
+    /// How much of the files of agent programs is read.
+    pub client_files: ClientFilePolicy,
     /// How halts are kept and shown.
     pub halt: HaltPolicy,
     /// How plans are made, kept and run.
@@ -412,6 +416,7 @@ impl Default for Policy {
             retention: RetentionPolicy::default(),
             observed: ObservedServerPolicy::default(),
             tool_memory: ToolMemoryPolicy::default(),
+            client_files: ClientFilePolicy::default(),
             halt: HaltPolicy::default(),
             control: ControlPolicy::default(),
             search: SearchPolicy::default(),

@@ -5,5 +5,6 @@
 
 pub(crate) mod counted_pipe;
 pub(crate) mod entry;
+pub(crate) mod json_reply;
 pub(crate) mod request_budget;
 pub(crate) mod token_file;

@@ -6,6 +6,7 @@
 
 mod agents;
 mod budget;
+mod clients;
 mod core_commands;
 mod halt;
 mod inbox;
@@ -54,6 +55,9 @@ enum Command {
     /// Add, list and revoke agents: programs that reach servers through Taskwarden.
     #[command(subcommand)]
     Agents(agents::AgentsCommand),
+    /// Find the agent programs that are installed here, and the servers in their files.
+    #[command(subcommand)]
+    Clients(clients::ClientsCommand),
     /// Connect an agent to its servers over standard input and output. The agent's program runs this.
     Connect(agents::connect::ConnectArgs),
     /// Show how full the context windows of agents are, and set how tokens are counted.
@@ -179,6 +183,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Sessions(command) => core_commands::sessions::run(command, &config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Agents(command) => agents::run(command, &config, screen).await,
+        Command::Clients(command) => Box::pin(clients::run(command, &config, screen)).await,
         Command::Connect(command) => Box::pin(agents::connect::run(command, config, screen)).await,
         Command::Budget(command) => budget::run(command, &config, screen).await,
         Command::Rules(command) => rules::run(command, &config, screen).await,

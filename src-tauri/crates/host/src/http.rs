@@ -44,11 +44,11 @@ use tokio_util::sync::CancellationToken;
 use self::agent_routes::AgentRoutes;
 use self::listener::Routes;
 use crate::agent_access::entry::AgentEntry;
+use crate::agent_access::json_reply::{json, refused, say_body_limit};
 use crate::agent_access::request_budget::{Holder, RequestBudget};
 use crate::http::door_threads::DoorThreads;
 use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::{CodeRefusal, SignIn, SignedIn};
-use crate::json_reply::{json, refused, say_body_limit};
 use crate::os::open_files;
 use crate::os::user;
 

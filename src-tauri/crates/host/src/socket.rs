@@ -31,13 +31,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_access::entry::{AgentEntry, EntryRefusal};
+use crate::agent_access::json_reply::{json, refused, say_body_limit};
 use crate::agent_access::request_budget::{ConnectionOwner, Holder, PipeBudget, RequestBudget, too_many_connections};
 use crate::config::paths::Paths;
 use crate::http::connection::ConnectionLimits;
 use crate::http::feed_lines;
 use crate::http::listener::{self, ConnectionSource};
 use crate::http::sign_in::SignIn;
-use crate::json_reply::{json, refused, say_body_limit};
 use crate::os::open_files;
 use crate::os::process_table::ProcessTable;
 use peer::Peer;

@@ -68,6 +68,11 @@ saved: string | null,
 /** Settings for the agent's program, with the token where the program needs it. */
 settings: ReadySettings, };
 
+/** An agent program of which at least one file was found. */
+export type AgentClient = {
+/** Its word for the command line, such as `claude-code`. */
+client: string, label: string, files: Array<ClientFile>, };
+
 export type AgentFacts = {
 /** Our id of it, `agt_…`. */
 id: string,
@@ -485,6 +490,45 @@ export type CleanStorage = {
 /** Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile. */
 compact: boolean, };
 
+export type ClientFile = { path: string, scope: "user" | "project",
+/** Why nothing of it can be used; null when it was read. */
+problem: string | null, servers: Array<ClientServer>, };
+
+/** The agent programs that were found. */
+export type ClientList = { clients: Array<AgentClient>, };
+
+/** One server in a file. */
+export type ClientServer = {
+/** The name that the program knows it by. */
+name: string,
+/** The keys that lead to it in the file. */
+place: Array<string>,
+/** The folder for which alone it holds; null for every folder. */
+folder: string | null,
+/** Whether the program does not start it now. */
+disabled: boolean, state: "new" | "known" | "routed" | "unresolved",
+/** Why it cannot be imported, or routed; null otherwise. */
+why: string | null,
+/** Its name in Taskwarden, or the name that an import would give it; null where there is none. */
+server: string | null,
+/** What would run or be contacted, with variables as they stand in the file; null where that is not known. */
+address: AddressDto | null,
+/** What a person agrees to with an import; null where there is nothing to import. */
+fingerprint: string | null,
+/** Values that the file leaves open. */
+variables: Array<ClientVariable>,
+/** Other programs that have the same server, by their words. */
+alsoIn: Array<string>, };
+
+/** A value that a file leaves open. */
+export type ClientVariable = { name: string,
+/** Whether the program would read it from its environment under this name. */
+environment: boolean,
+/** Whether it is never shown and goes into the vault. */
+secret: boolean,
+/** What it is when nobody says otherwise. */
+default: string | null, };
+
 /** What a caller can branch on. */
 export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "needsInput" | "timedOut";
 
@@ -878,6 +922,36 @@ origin?: OriginDto,
 key: string | null,
 /** A short sentence. */
 note: string, };
+
+export type ImportList = {
+/** What became of each pick, in their order. */
+servers: Array<ImportedServer>, };
+
+/** One entry of a file that a person agreed to. Has no `Debug`: it carries secrets. */
+export type ImportPick = { path: string,
+/** The keys that lead to it in the file. */
+place: Array<string>,
+/** What the person was shown and agreed to. */
+fingerprint: string,
+/** Values that the file leaves open, by the names of its variables. */
+values?: Record<string, string>, };
+
+/** Servers to import. Has no `Debug`: it carries secrets. */
+export type ImportServers = {
+/** The project whose files were read as well. */
+folder?: string | null, picks: Array<ImportPick>, };
+
+/** What became of a server that was to be imported. */
+export type ImportStateDto = "added" | "known" | "refused";
+
+/** What became of one pick. */
+export type ImportedServer = {
+/** The last key of its place: the name in its file. */
+name: string, state: ImportStateDto,
+/** Its name in Taskwarden; null where it was refused. */
+server: string | null,
+/** Why it was refused, as a sentence; null otherwise. */
+why: string | null, };
 
 /** Everything that waits for a person, oldest first. */
 export type InboxDto = {
@@ -1481,6 +1555,11 @@ cut: boolean, };
 
 /** Messages of a task. */
 export type RawListDto = { messages: Array<RawDto>, };
+
+/** Where to look for agent programs. */
+export type ReadClients = {
+/** A project whose files are read as well; only the user's files when left out. */
+folder?: string | null, };
 
 /** Which page of the inbox. */
 export type ReadInbox = {
@@ -2794,6 +2873,8 @@ export interface Calls {
   "agents.newToken": [OneAgent, NewAgentToken];
   "agents.check": [OneAgent, ConnectionCheck];
   "agents.revoke": [RevokeAgent, AgentRevoked];
+  "clients.list": [ReadClients, ClientList];
+  "clients.import": [ImportServers, ImportList];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];

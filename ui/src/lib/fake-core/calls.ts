@@ -14,7 +14,7 @@ import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
 
 /** Calls that no screen makes: they are the command line's. */
-type Unused = "tasks.list" | "tasks.result" | "inbox" | "core.ping";
+type Unused = "tasks.list" | "tasks.result" | "inbox" | "core.ping" | "clients.list" | "clients.import";
 export type Answered = Exclude<CallName, Unused>;
 export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 

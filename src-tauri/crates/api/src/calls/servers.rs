@@ -268,7 +268,7 @@ impl Api {
 }
 
 /// The address with the full path of its command. A command that is not found stays as it was named; it is not run.
-fn with_full_path(live: &LiveCore, address: ServerAddress) -> ServerAddress {
+pub(super) fn with_full_path(live: &LiveCore, address: ServerAddress) -> ServerAddress {
     match &address {
         ServerAddress::Stdio { command, cwd, .. } => match (live.locate)(command, cwd.as_deref()) {
             Some(found) => address.with_command(found),
@@ -278,7 +278,13 @@ fn with_full_path(live: &LiveCore, address: ServerAddress) -> ServerAddress {
     }
 }
 
-fn new_server(id: ServerId, name: String, address: ServerAddress, caller: &Caller, now: Timestamp) -> Server {
+pub(super) fn new_server(
+    id: ServerId,
+    name: String,
+    address: ServerAddress,
+    caller: &Caller,
+    now: Timestamp,
+) -> Server {
     let fingerprint = address.fingerprint();
     Server {
         id,
@@ -302,11 +308,11 @@ fn fact(server: &Server, caller: &Caller, verb: Verb, now: Timestamp) -> AuditEv
     }
 }
 
-fn added(server: &Server, caller: &Caller, now: Timestamp) -> Vec<AuditEvent> {
+pub(super) fn added(server: &Server, caller: &Caller, now: Timestamp) -> Vec<AuditEvent> {
     [Verb::ServerAdded, Verb::ServerAllowed].map(|verb| fact(server, caller, verb, now)).into()
 }
 
-fn check_address(address: &ServerAddress, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
+pub(super) fn check_address(address: &ServerAddress, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
     match address {
         ServerAddress::Stdio { command, .. } if command.trim().is_empty() => Err(ApiError::new(
             Code::Usage,
@@ -342,7 +348,7 @@ fn secret_names(address: &ServerAddress) -> &[String] {
     }
 }
 
-fn keep_secrets(live: &LiveCore, id: ServerId, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
+pub(super) fn keep_secrets(live: &LiveCore, id: ServerId, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
     for (name, value) in secrets {
         if let Err(error) = live.secrets.put(id, name, &Secret::new(value.clone())) {
             forget_secrets(live, id, secrets.keys());
@@ -356,7 +362,7 @@ fn keep_secrets(live: &LiveCore, id: ServerId, secrets: &BTreeMap<String, String
     Ok(())
 }
 
-fn forget_secrets<'a>(live: &LiveCore, id: ServerId, names: impl Iterator<Item = &'a String>) {
+pub(super) fn forget_secrets<'a>(live: &LiveCore, id: ServerId, names: impl Iterator<Item = &'a String>) {
     for name in names {
         // A secret that cannot be forgotten names no server any more; `doctor` tells about the place itself.
         let _ = live.secrets.forget(id, name);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::calls::clients::files::{ClientFile, ClientFiles};
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::{DoctorReport, Examiner, Finding, KeptProcess};
 use api::dto::{AgentsAt, NoticesGo};
@@ -95,6 +96,15 @@ impl BrowserSessions for SignedIn {
     }
 }
 
+/// A machine without agent programs.
+struct NoClients;
+
+impl ClientFiles for NoClients {
+    fn read(&self, _project: Option<std::path::PathBuf>) -> PortFuture<'_, Vec<ClientFile>> {
+        Box::pin(async { Vec::new() })
+    }
+}
+
 /// Finds a trouble of its own, and says what it was told of the core.
 pub(crate) struct OneTrouble;
 
@@ -169,6 +179,7 @@ impl World {
             doors: doors.clone(),
             sessions: sessions.clone(),
             examiner: Arc::new(OneTrouble),
+            client_files: Arc::new(NoClients),
             place: CoreSurroundings { home: "/home/ada/tasks".into(), ..CoreSurroundings::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);

@@ -24,7 +24,7 @@ use mcp::server::BodyHold;
 use parking_lot::Mutex;
 
 pub(crate) use crate::agent_access::counted_pipe::PipeBudget;
-use crate::json_reply::refused;
+use crate::agent_access::json_reply::refused;
 
 /// Whose budget a request uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

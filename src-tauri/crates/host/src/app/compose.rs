@@ -30,6 +30,7 @@ use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::start_error::StartError;
 use crate::app::watchdog::{self, OnHang, Watchdog};
+use crate::clients::HomeClientFiles;
 use crate::config::Config;
 use crate::doctor::HostExaminer;
 use crate::http::door_threads::DoorThreads;
@@ -194,6 +195,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         sessions,
         examiner: Arc::new(HostExaminer::new(held.config.clone())),
         notices,
+        client_files: Arc::new(HomeClientFiles::new(policy.client_files.clone())),
         agents_at: Arc::new(move || told.lock().clone()),
         place,
     };

@@ -25,9 +25,9 @@ use mcp::server::{
 use percent_encoding::percent_decode_str;
 
 use crate::agent_access::entry::{AgentEntry, EntryRefusal};
+use crate::agent_access::json_reply::refused;
 use crate::agent_access::request_budget::{ConnectionOwner, CountedBody, Holder, full, too_many_connections};
 use crate::http::connection::TimedBody;
-use crate::json_reply::refused;
 
 /// The path for all servers.
 pub(crate) const ALL: &str = "/mcp";

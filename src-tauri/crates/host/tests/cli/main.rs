@@ -9,6 +9,7 @@ mod bridge;
 mod broken;
 mod browser;
 mod budget;
+mod clients;
 mod halt;
 mod home;
 mod impostors;
