@@ -7,6 +7,7 @@ import type { CoreState } from "./core-state";
 import { makeServer, TOOLS } from "./entities";
 import { makeSettings } from "./programs";
 import { NO_FIGURES } from "./query";
+import { haltCalls } from "./halt/calls";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
 import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
@@ -214,10 +215,7 @@ export function answers(state: CoreState): Answers {
       state.sessions = state.sessions.filter((session) => !isMeant(session));
       return { sessions: ended };
     },
-    // The page does not halt yet: nothing is halted behind it.
-    "halts.show": () => ({ halt: null, unreadable: null }),
-    "halts.start": () => ({ halt: null, unreadable: null }),
-    "halts.resume": () => ({ halt: null, unreadable: null }),
+    ...haltCalls(state),
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       state.settings = { ...state.settings, ...change };
@@ -265,7 +263,7 @@ export function answers(state: CoreState): Answers {
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
         limits: LIMIT_ROWS,
-        halt: { halt: null, unreadable: null },
+        halt: state.halt,
       },
       recording: state.recording,
       storage: state.storage,
