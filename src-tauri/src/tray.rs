@@ -21,6 +21,7 @@ const ITEM: &str = "item:";
 const INBOX: &str = "inbox";
 const BUDGETS: &str = "budgets";
 const NOTIFICATIONS: &str = "notifications";
+const HALT: &str = "halt";
 const QUIT: &str = "quit";
 
 /// What the tray looks like.
@@ -33,6 +34,7 @@ struct TrayAppearance {
     gauge: Option<String>,
     lines: Vec<(String, String)>,
     is_paused: bool,
+    is_halted: bool,
 }
 
 /// The tray, which may not be there, and what it knows.
@@ -91,6 +93,11 @@ impl Tray {
         state.newest(&host::window::window_clock::now()).map_or_else(|| routes::INBOX.to_owned(), routes::inbox_item)
     }
 
+    /// What is halted, or the dialog that halts while nothing is.
+    fn halt_route(&self) -> &'static str {
+        if self.state.lock().is_halted() { routes::HALT } else { routes::NEW_HALT }
+    }
+
     /// Applies a frame. False: the feed must be opened again.
     pub(crate) fn apply(&self, app: &AppHandle, frame: &str) -> bool {
         let (effect, wishes) = {
@@ -138,6 +145,7 @@ impl Tray {
             gauge: state.gauge(),
             lines: state.lines(&now, LINES_MOST),
             is_paused: state.is_paused(&now),
+            is_halted: state.is_halted(),
         }
     }
 
@@ -197,6 +205,7 @@ fn menu(app: &AppHandle, appearance: &TrayAppearance) -> tauri::Result<Menu<taur
     menu.append(&entry(INBOX, "Open inbox", true)?)?;
     let notifications = if appearance.is_paused { "Notifications are paused…" } else { "Pause notifications…" };
     menu.append(&entry(NOTIFICATIONS, notifications, true)?)?;
+    menu.append(&entry(HALT, if appearance.is_halted { "Work is halted…" } else { "Halt…" }, true)?)?;
     menu.append(&PredefinedMenuItem::separator(app)?)?;
     menu.append(&entry(QUIT, "Quit…", true)?)?;
     Ok(menu)
@@ -207,6 +216,7 @@ fn chosen(app: &AppHandle, id: &str) {
         INBOX => windows::open(app, routes::INBOX),
         BUDGETS => windows::open(app, routes::BUDGETS),
         NOTIFICATIONS => windows::open(app, routes::SETTINGS),
+        HALT => windows::open(app, app.state::<Tray>().halt_route()),
         QUIT => quit::ask(app),
         other => {
             if let Some(item) = other.strip_prefix(ITEM) {

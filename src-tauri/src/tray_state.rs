@@ -37,6 +37,7 @@ pub(crate) struct TrayState {
     totals: Totals,
     inbox: BTreeMap<String, InboxRow>,
     budgets: BudgetList,
+    is_halted: bool,
 }
 
 impl TrayState {
@@ -44,13 +45,16 @@ impl TrayState {
     pub(crate) fn apply(&mut self, frame: &str) -> FrameEffect {
         match serde_json::from_str(frame) {
             Ok(FeedFrame::Snapshot(snapshot)) => {
-                let FeedSnapshot { settings, servers, totals, inbox, budgets, .. } = *snapshot;
-                *self = Self { settings: Some(settings), totals, budgets, ..Self::default() };
+                let FeedSnapshot { settings, servers, totals, inbox, budgets, halt, .. } = *snapshot;
+                let is_halted = halt.is_in_force();
+                *self = Self { settings: Some(settings), totals, budgets, is_halted, ..Self::default() };
                 self.put(servers, inbox);
                 FrameEffect::Changed
             }
             Ok(FeedFrame::Delta(delta)) => {
-                let FeedDelta { settings, servers, gone_servers, totals, inbox, gone_inbox, budgets, .. } = *delta;
+                let FeedDelta { settings, servers, gone_servers, totals, inbox, gone_inbox, budgets, halt, .. } =
+                    *delta;
+                self.is_halted = halt.map_or(self.is_halted, |halt| halt.is_in_force());
                 self.budgets = budgets.unwrap_or(std::mem::take(&mut self.budgets));
                 self.settings = settings.or(self.settings.take());
                 self.totals = totals.unwrap_or(std::mem::take(&mut self.totals));
@@ -110,12 +114,13 @@ impl TrayState {
 
     /// The counts in words, for the tooltip and the head of the menu: the figures of the status bar.
     pub(crate) fn counts(&self) -> String {
-        match (self.items(), self.working()) {
+        let counts = match (self.items(), self.working()) {
             (0, 0) => "Nothing working".to_owned(),
             (0, working) => format!("{working} working"),
             (items, 0) => format!("{items} in the inbox"),
             (items, working) => format!("{items} in the inbox, {working} working"),
-        }
+        };
+        if self.is_halted { format!("Work is halted. {counts}") } else { counts }
     }
 
     /// The fullest window, once it is so full that people are told.
@@ -126,6 +131,11 @@ impl TrayState {
     /// The first items of the inbox as lines of a menu, each with its id.
     pub(crate) fn lines(&self, now: &str, most: usize) -> Vec<(String, String)> {
         self.waiting(now).into_iter().take(most).map(|row| (row.id.clone(), menu_labels::item(row))).collect()
+    }
+
+    /// Whether work is halted.
+    pub(crate) const fn is_halted(&self) -> bool {
+        self.is_halted
     }
 
     /// Whether notifications are paused at this moment.

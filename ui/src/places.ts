@@ -6,6 +6,7 @@ export const PLACES = {
   agents: new LazyPart(() => import("./features/agents/AgentsScreen.svelte")),
   budgets: new LazyPart(() => import("./features/budgets/Budgets.svelte")),
   help: new LazyPart(() => import("./features/help/Help.svelte")),
+  halt: new LazyPart(() => import("./features/halt/HaltScreen.svelte")),
   settings: new LazyPart(() => import("./features/settings/Settings.svelte")),
 };
 export const GET_STARTED = new LazyPart(() => import("./features/first-run/GetStarted.svelte"));

@@ -3,6 +3,8 @@
 import { mount } from "svelte";
 import App from "../src/App.svelte";
 import { fake, type FakeOptions } from "$lib/fake-core/backend";
+import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
+import { makeRows } from "$lib/fake-core/rows";
 import { DISK_FULL } from "$lib/fake-core/storage";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
@@ -25,6 +27,12 @@ const options: FakeOptions = {
   settings: { theme },
   core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
 };
+const halted = number("halt", 0);
+if (halted > 0) {
+  const rows = makeRows(halted, 0, STORY_NOW);
+  const tasks = haltedTasks(rows, ["confirmed", "notConfirmed", "acknowledged", "confirmed", "requested"], STORY_NOW);
+  options.halt = haltOf(tasks, STORY_NOW - 48_000);
+}
 if (query.has("still")) {
   options.now = STORY_NOW;
   clock.freeze(STORY_NOW);

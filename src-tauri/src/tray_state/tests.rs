@@ -1,5 +1,6 @@
 //! Stories of the tray: what it says and offers after these frames.
 
+use api::dto::halt::HaltShown;
 use api::dto::{InboxFigures, TaskFigures};
 use serde_json::{Value, json};
 
@@ -178,4 +179,16 @@ fn what_cannot_be_read_asks_for_a_new_feed() {
     let mut state = TrayState::default();
     assert_eq!(state.apply(r#"{"type":"resync","why":"behind"}"#), FrameEffect::Resubscribe);
     assert_eq!(state.apply("not json"), FrameEffect::Resubscribe);
+}
+
+#[test]
+fn a_halt_is_told_until_it_is_over() {
+    let mut state = tray_state(Vec::new(), 2, 2);
+    let unreadable = HaltShown { halt: None, unreadable: Some("row 1".to_owned()) };
+    apply(&mut state, FeedDelta { halt: Some(unreadable), ..FeedDelta::default() });
+    assert_eq!((state.is_halted(), state.counts().as_str()), (true, "Work is halted. 2 working"));
+    apply(&mut state, FeedDelta::default());
+    assert!(state.is_halted(), "a frame that does not mention it changes nothing");
+    apply(&mut state, FeedDelta { halt: Some(HaltShown::default()), ..FeedDelta::default() });
+    assert_eq!((state.is_halted(), state.counts().as_str()), (false, "2 working"));
 }

@@ -1,6 +1,6 @@
 /* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE][?FILTER]`, `#/servers[/NAME]`, `#/agents[/ID]`, `#/budgets[/ID]`,
-   `#/settings[/PART]`, `#/help[/PART]`, `#/start[/STEP]`. Pure. */
-export type Place = "inbox" | "tasks" | "servers" | "agents" | "budgets" | "settings" | "help" | "start";
+   `#/settings[/PART]`, `#/help[/PART]`, `#/halt[/new]`, `#/start[/STEP]`. Pure. */
+export type Place = "inbox" | "tasks" | "servers" | "agents" | "budgets" | "settings" | "help" | "halt" | "start";
 export interface Route {
   readonly place: Place;
   /** What is open there; null for none. */
@@ -9,7 +9,17 @@ export interface Route {
   readonly search: string;
 }
 
-const PLACES: readonly Place[] = ["inbox", "tasks", "servers", "agents", "budgets", "settings", "help", "start"];
+const PLACES: readonly Place[] = [
+  "inbox",
+  "tasks",
+  "servers",
+  "agents",
+  "budgets",
+  "settings",
+  "help",
+  "halt",
+  "start",
+];
 
 /** Null when the address means nothing to us. */
 export function readHash(hash: string): Route | null {

@@ -7,6 +7,7 @@
 mod agents;
 mod budgets;
 pub mod frame;
+mod halt;
 mod inbox;
 pub(crate) mod open_feeds;
 pub mod task_feed;

@@ -682,7 +682,9 @@ settings: SettingsDto | null,
 /** Saved views, all of them. */
 views: Array<DeskItem> | null,
 /** Whether the core records changes. */
-recording: RecordingDto | null, };
+recording: RecordingDto | null,
+/** What is halted, all of it. */
+halt: HaltShown | null, };
 
 /** A saved view, a snooze, a draft or the settings. */
 export type DeskItem = {
@@ -855,7 +857,17 @@ export type HaltedTaskCounts = { requested: number, acknowledged: number, confir
 /** One task that the halt covers. */
 export type HaltedTaskDto = { id: string, server: string, agent: string | null, tool: string | null, state: HaltedTaskStateDto,
 /** The task's phase, and why its cancel was refused where it was. */
-evidence: string, };
+evidence: string, phase: Phase,
+/** When somebody asked to cancel it; null when nobody did. */
+askedAt: string | null,
+/** When the server acknowledged that. */
+acknowledgedAt: string | null,
+/** Why the server refused it, in its words. */
+refused: string | null,
+/** When the task ended, where its server said so. */
+endedAt: string | null,
+/** It has a result that its agent does not get. */
+held: boolean, };
 
 /** What became of one task. */
 export type HaltedTaskStateDto = "requested" | "acknowledged" | "confirmed" | "notConfirmed" | "open";
@@ -2205,6 +2217,8 @@ feed: string,
 upto: number, core: CoreDto,
 /** Whether it records changes. */
 recording: RecordingDto,
+/** What is halted, with what became of its tasks. */
+halt: HaltShown,
 /** How the window behaves. */
 settings: SettingsDto, servers: Array<ServerDto>, agents: Array<AgentFacts>, rules: Array<RuleDto>,
 /** What stands in the windows of agents. */

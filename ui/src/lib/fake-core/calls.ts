@@ -7,6 +7,7 @@ import type { CoreState } from "./core-state";
 import { makeServer, TOOLS } from "./entities";
 import { makeSettings } from "./programs";
 import { NO_FIGURES } from "./query";
+import { haltCalls } from "./halt/calls";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
 import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
@@ -214,7 +215,6 @@ export function answers(state: CoreState): Answers {
       state.sessions = state.sessions.filter((session) => !isMeant(session));
       return { sessions: ended };
     },
-    // The page does not halt yet: nothing is halted behind it.
     // The page makes no plans yet: there is none behind it.
     "plans.make": () => {
       throw missing("plan");
@@ -225,9 +225,7 @@ export function answers(state: CoreState): Answers {
     "plans.show": (input) => {
       throw missing(`plan \`${input.id}\``);
     },
-    "halts.show": () => ({ halt: null, unreadable: null }),
-    "halts.start": () => ({ halt: null, unreadable: null }),
-    "halts.resume": () => ({ halt: null, unreadable: null }),
+    ...haltCalls(state),
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       state.settings = { ...state.settings, ...change };
@@ -275,7 +273,7 @@ export function answers(state: CoreState): Answers {
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
         limits: LIMIT_ROWS,
-        halt: { halt: null, unreadable: null },
+        halt: state.halt,
       },
       recording: state.recording,
       storage: state.storage,

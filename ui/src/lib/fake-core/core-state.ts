@@ -8,6 +8,7 @@ import type {
   CoreDto,
   DeskItem,
   Frame,
+  HaltShown,
   InboxRow,
   PriceDto,
   RecordingDto,
@@ -50,6 +51,7 @@ export interface CoreStateOptions {
   /** Ids of tasks that a person hid. */
   hidden?: string[];
   recording?: RecordingDto;
+  halt?: HaltShown;
   /** Answered questions; what is left out is made. */
   answered?: Partial<AnsweredDto>[];
   answerRules?: AnswerRuleDto[];
@@ -82,6 +84,7 @@ export class CoreState {
   storage: StorageDto;
   sessions: SessionDto[];
   recording: RecordingDto;
+  halt: HaltShown;
   readonly answered: readonly Partial<AnsweredDto>[];
   readonly answerRules: readonly AnswerRuleDto[];
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
@@ -102,6 +105,7 @@ export class CoreState {
     this.answered = options.answered ?? [];
     this.answerRules = options.answerRules ?? [];
     this.recording = options.recording ?? { state: "ok" };
+    this.halt = options.halt ?? { halt: null, unreadable: null };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;
     const rows = Array.isArray(options.tasks)
       ? options.tasks
@@ -217,6 +221,7 @@ export class CoreState {
       upto: this.upto,
       core: this.core,
       recording: this.recording,
+      halt: this.halt,
       settings: this.settings,
       servers: [...this.servers.values()],
       agents: [...this.agents.values()],
@@ -253,6 +258,7 @@ export class CoreState {
       views: null,
       budgets: null,
       recording: null,
+      halt: null,
       ...(change.inbox || change.goneInbox ? { totals: this.totals() } : {}),
       ...change,
     });

@@ -6,6 +6,7 @@ import type {
   CoreDto,
   DeskItem,
   Frame,
+  HaltShown,
   InboxRow,
   ListView,
   RecordingDto,
@@ -24,6 +25,8 @@ export interface FeedState {
   readonly core: CoreDto;
   /** Whether changes are recorded; while they are not, agents' calls are refused. */
   readonly recording: RecordingDto;
+  /** What is halted, and what became of its tasks. */
+  readonly halt: HaltShown;
   readonly settings: SettingsDto;
   /** Keyed by server name. */
   readonly servers: ReadonlyMap<string, ServerDto>;
@@ -70,6 +73,7 @@ function fromSnapshot(frame: Extract<Frame, { type: "snapshot" }>): FeedState {
     upto: frame.upto,
     core: frame.core,
     recording: frame.recording,
+    halt: frame.halt,
     settings: frame.settings,
     servers: new Map(frame.servers.map((server) => [server.name, server])),
     agents: new Map(frame.agents.map((agent) => [agent.id, agent])),
@@ -90,6 +94,7 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
     ...state,
     upto: delta.upto,
     recording: delta.recording ?? state.recording,
+    halt: delta.halt ?? state.halt,
     settings: delta.settings ?? state.settings,
     servers: merged(state.servers, delta.servers, (server) => server.name, delta.goneServers),
     agents: merged(state.agents, delta.agents, (agent) => agent.id, []),

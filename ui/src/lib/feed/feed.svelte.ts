@@ -38,6 +38,7 @@ export class Feed {
   readonly stale = $derived(this.connection !== "live");
   readonly settings = $derived(this.state?.settings ?? null);
   readonly recording = $derived(this.state?.recording ?? null);
+  readonly halt = $derived(this.state?.halt ?? null);
   readonly core = $derived(this.state?.core ?? null);
   readonly totals = $derived(this.state?.totals ?? null);
   readonly servers = $derived(this.state?.servers ?? null);

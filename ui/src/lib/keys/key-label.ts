@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
   Meta: MAC ? "⌘" : "Super",
   $mod: MAC ? "⌘" : "Ctrl",
   " ": "Space",
+  Period: ".",
 };
 
 /** `$mod+Enter` as "Ctrl ⏎", `$mod+k` as "Ctrl K", `g i` as "g then i". */

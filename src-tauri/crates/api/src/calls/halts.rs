@@ -2,13 +2,15 @@
 //!
 //! What a halt does is the engine's; whether a stage may follow is the domain's.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage};
 use domain::task::TaskHandle;
-use domain::task::status::Delivery;
 use domain::task::status::halted::HaltedTaskState;
+use domain::task::status::{CancelRequest, Delivery};
+use domain::time::Timestamp;
 use engine::StartHalt;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -17,8 +19,8 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
 use crate::dto::halt::{
-    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskCounts, HaltedTaskDto, RecoveryStageDto,
-    RecoveryStepDto, ToolOfServer,
+    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskCounts, HaltedTaskDto, HaltedTaskStateDto,
+    RecoveryStageDto, RecoveryStepDto, ToolOfServer,
 };
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
@@ -47,24 +49,27 @@ pub struct ResumeHalt {
     pub with_open: bool,
 }
 
+/// A task of a halt, as last read.
+pub(crate) struct HaltedTask {
+    shown: HaltedTaskDto,
+    created: Timestamp,
+    /// When its state changes if nothing is heard: a cancel is not confirmed then.
+    pub(crate) until: Option<Timestamp>,
+}
+
 impl Api {
     /// What is halted now, with the tasks that it covers.
     ///
     /// # Errors
     /// When the registry cannot be read.
     pub async fn halt_show(&self, _caller: &Caller, _input: Nothing) -> Result<HaltShown, ApiError> {
-        let (current, unreadable) = match self.engine() {
-            Some(engine) => {
-                let state = engine.halt_state();
-                (state.current, state.unreadable)
-            }
-            None => match self.registry.halts(1).await {
-                Ok(halts) => (halts.into_iter().next().filter(|halt| !halt.is_over()).map(Arc::new), None),
-                Err(error) => (None, Some(error.to_string())),
-            },
-        };
+        let (current, unreadable) = self.halt_in_force().await;
         let halt = match current {
-            Some(halt) => Some(self.halt_dto(&halt).await?),
+            Some(halt) => {
+                let mut names = self.names().await?;
+                let tasks = self.halted_tasks(&halt, &mut names).await?;
+                Some(self.halt_dto(&halt, tasks.values(), &mut names).await?)
+            }
             None => None,
         };
         Ok(HaltShown { halt, unreadable })
@@ -111,7 +116,8 @@ impl Api {
             && !input.with_open
             && let Some(halt) = live.engine.halt_state().current
         {
-            let unsettled = self.halted_tasks(&halt).await?.0.unsettled();
+            let tasks = self.halted_tasks(&halt, &mut self.names().await?).await?;
+            let unsettled = counts(tasks.values()).unsettled();
             if unsettled > 0 {
                 return Err(ApiError::new(
                     Code::Refused,
@@ -144,15 +150,31 @@ impl Api {
         Ok(reason.to_owned())
     }
 
-    async fn halt_dto(&self, halt: &Halt) -> Result<HaltDto, ApiError> {
-        let mut names = self.names().await?;
+    /// The halt in force, and why those on record cannot be read.
+    pub(crate) async fn halt_in_force(&self) -> (Option<Arc<Halt>>, Option<String>) {
+        if let Some(engine) = self.engine() {
+            let state = engine.halt_state();
+            return (state.current, state.unreadable);
+        }
+        match self.registry.halts(1).await {
+            Ok(halts) => (halts.into_iter().next().filter(|halt| !halt.is_over()).map(Arc::new), None),
+            Err(error) => (None, Some(error.to_string())),
+        }
+    }
+
+    pub(crate) async fn halt_dto(
+        &self,
+        halt: &Halt,
+        tasks: impl Iterator<Item = &HaltedTask> + Clone + Send,
+        names: &mut Names,
+    ) -> Result<HaltDto, ApiError> {
         let mut orders = Vec::with_capacity(halt.orders.len());
         for order in &halt.orders {
-            orders.push(self.order_dto(order, &mut names).await?);
+            orders.push(self.order_dto(order, names).await?);
         }
         let mut confirmed_tools = Vec::with_capacity(halt.confirmed.len());
         for tool in &halt.confirmed {
-            let server = self.server_name(tool.server, &mut names).await?;
+            let server = self.server_name(tool.server, names).await?;
             confirmed_tools.push(ToolOfServer { server, tool: tool.tool.to_string() });
         }
         let steps = halt.steps.iter().map(|step| RecoveryStepDto {
@@ -161,13 +183,9 @@ impl Api {
             by: step.by.to_string(),
         });
         let next_stage = RecoveryStage::ALL.into_iter().find(|stage| Some(*stage) > halt.stage());
-        let (counts, mut covered) = self.halted_tasks(halt).await?;
-        covered.sort_by_key(|(task, state)| (!state.may_run(), std::cmp::Reverse(task.created)));
-        covered.truncate(usize::try_from(self.policy.halt.tasks_listed).unwrap_or(usize::MAX));
-        let mut tasks = Vec::with_capacity(covered.len());
-        for (task, state) in &covered {
-            tasks.push(self.halted_task_dto(task, *state, &mut names).await?);
-        }
+        let mut first: Vec<&HaltedTask> = tasks.clone().collect();
+        first.sort_by_key(|task| (order_of(task.shown.state), std::cmp::Reverse(task.created)));
+        first.truncate(usize::try_from(self.policy.halt.tasks_listed).unwrap_or(usize::MAX));
         Ok(HaltDto {
             id: halt.id.to_string(),
             at: iso(halt.at()),
@@ -176,34 +194,52 @@ impl Api {
             steps: steps.collect(),
             next_stage: next_stage.map(RecoveryStageDto::from),
             confirmed_tools,
-            counts,
-            tasks,
+            counts: counts(tasks),
+            tasks: first.into_iter().map(|task| task.shown.clone()).collect(),
         })
     }
 
     /// All tasks of a halt with what became of them. Those that retention removed are gone.
-    async fn halted_tasks(
+    pub(crate) async fn halted_tasks(
         &self,
         halt: &Halt,
-    ) -> Result<(HaltedTaskCounts, Vec<(TaskHandle, HaltedTaskState)>), ApiError> {
-        let (mut counts, mut tasks) = (HaltedTaskCounts::default(), Vec::new());
-        let (rows, now) = (self.policy.page_rows_max, self.now());
+        names: &mut Names,
+    ) -> Result<BTreeMap<HandleId, HaltedTask>, ApiError> {
+        let (rows, mut tasks) = (self.policy.page_rows_max, BTreeMap::new());
         let mut after: Option<HandleId> = None;
         loop {
             let page = self.registry.halted_tasks(halt.id, after, rows).await?;
             after = page.last().copied();
             let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
             for id in page {
-                if let Some(task) = self.registry.handle(id).await? {
-                    let state = task.halted_state(now, self.policy.halt.confirm_within);
-                    counts.add(state);
-                    tasks.push((task, state));
+                if let Some(task) = self.halted_task(id, names).await? {
+                    tasks.insert(id, task);
                 }
             }
             if is_last {
-                return Ok((counts, tasks));
+                return Ok(tasks);
             }
         }
+    }
+
+    /// One task of a halt as it is now; `None` when it was removed.
+    pub(crate) async fn halted_task(&self, id: HandleId, names: &mut Names) -> Result<Option<HaltedTask>, ApiError> {
+        let task = match self.engine().and_then(|engine| engine.task(id)) {
+            Some(task) => task,
+            None => match self.registry.handle(id).await? {
+                Some(task) => Arc::new(task),
+                None => return Ok(None),
+            },
+        };
+        let within = self.policy.halt.confirm_within;
+        let state = task.halted_state(self.now(), within);
+        let waits = matches!(state, HaltedTaskState::Requested | HaltedTaskState::Acknowledged);
+        let asked = task.cancel_request().filter(|_| waits).map(|cancel| cancel.at);
+        Ok(Some(HaltedTask {
+            created: task.created,
+            until: asked.map(|at| at.plus(within)),
+            shown: self.halted_task_dto(&task, state, names).await?,
+        }))
     }
 
     async fn order_dto(&self, order: &HaltOrder, names: &mut Names) -> Result<HaltOrderDto, ApiError> {
@@ -243,14 +279,43 @@ impl Api {
             Delivery::Refused { why, .. } => Some(why.clone()),
             Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
         });
-        let phase = task.phase(self.now()).word();
+        let cancel = task.cancel_request();
+        let phase = task.phase(self.now());
+        let word = phase.word();
+        let evidence =
+            refused.as_ref().map_or_else(|| word.to_owned(), |why| format!("{word}; the cancel was refused: {why}"));
         Ok(HaltedTaskDto {
             id: task.id.to_string(),
             server: self.server_name(task.server, names).await?,
             agent,
             tool: task.tool.as_ref().map(ToString::to_string),
             state: state.into(),
-            evidence: refused.map_or_else(|| phase.to_owned(), |why| format!("{phase}; the cancel was refused: {why}")),
+            evidence,
+            phase: phase.into(),
+            asked_at: cancel.map(|cancel| iso(cancel.at)),
+            acknowledged_at: cancel.and_then(CancelRequest::acknowledged_at).map(iso),
+            refused,
+            ended_at: task.ended_at().map(iso),
+            held: task.is_held(),
         })
+    }
+}
+
+fn counts<'a>(tasks: impl Iterator<Item = &'a HaltedTask>) -> HaltedTaskCounts {
+    let mut counts = HaltedTaskCounts::default();
+    for task in tasks {
+        counts.add(task.shown.state);
+    }
+    counts
+}
+
+/// What a person has to look at comes first, what has ended last.
+const fn order_of(state: HaltedTaskStateDto) -> u8 {
+    match state {
+        HaltedTaskStateDto::NotConfirmed => 0,
+        HaltedTaskStateDto::Open => 1,
+        HaltedTaskStateDto::Acknowledged => 2,
+        HaltedTaskStateDto::Requested => 3,
+        HaltedTaskStateDto::Confirmed => 4,
     }
 }

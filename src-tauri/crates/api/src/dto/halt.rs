@@ -3,9 +3,12 @@
 //! Words only: what follows from them is the domain's (`domain::server::halt`). The calls are in `calls/halts.rs`.
 
 use domain::server::halt::{HaltEffect, RecoveryStage};
+use domain::task::status::Phase;
 use domain::task::status::halted::HaltedTaskState;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+use crate::dto::words::Word;
 
 /// What an order does where it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -149,6 +152,18 @@ pub struct HaltedTaskDto {
     pub state: HaltedTaskStateDto,
     /// The task's phase, and why its cancel was refused where it was.
     pub evidence: String,
+    #[ts(type = "Phase")]
+    pub phase: Word<Phase>,
+    /// When somebody asked to cancel it; null when nobody did.
+    pub asked_at: Option<String>,
+    /// When the server acknowledged that.
+    pub acknowledged_at: Option<String>,
+    /// Why the server refused it, in its words.
+    pub refused: Option<String>,
+    /// When the task ended, where its server said so.
+    pub ended_at: Option<String>,
+    /// It has a result that its agent does not get.
+    pub held: bool,
 }
 
 /// How many tasks are in which state.
@@ -163,13 +178,13 @@ pub struct HaltedTaskCounts {
 }
 
 impl HaltedTaskCounts {
-    pub(crate) const fn add(&mut self, state: HaltedTaskState) {
+    pub(crate) const fn add(&mut self, state: HaltedTaskStateDto) {
         match state {
-            HaltedTaskState::Requested => self.requested += 1,
-            HaltedTaskState::Acknowledged => self.acknowledged += 1,
-            HaltedTaskState::Confirmed => self.confirmed += 1,
-            HaltedTaskState::NotConfirmed => self.not_confirmed += 1,
-            HaltedTaskState::Open => self.open += 1,
+            HaltedTaskStateDto::Requested => self.requested += 1,
+            HaltedTaskStateDto::Acknowledged => self.acknowledged += 1,
+            HaltedTaskStateDto::Confirmed => self.confirmed += 1,
+            HaltedTaskStateDto::NotConfirmed => self.not_confirmed += 1,
+            HaltedTaskStateDto::Open => self.open += 1,
         }
     }
 
@@ -200,11 +215,19 @@ pub struct HaltDto {
 }
 
 /// What is halted now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HaltShown {
     /// Null when nothing is halted.
     pub halt: Option<HaltDto>,
     /// Why the halts on record cannot be read; everything is halted then.
     pub unreadable: Option<String>,
+}
+
+impl HaltShown {
+    /// Whether anything is halted.
+    #[must_use]
+    pub const fn is_in_force(&self) -> bool {
+        self.halt.is_some() || self.unreadable.is_some()
+    }
 }

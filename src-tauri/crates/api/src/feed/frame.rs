@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::dto::halt::HaltShown;
 use crate::dto::{
     AgentFacts, BudgetList, CoreDto, InboxRow, ListQuery, ListView, RecordingDto, RuleDto, ServerDto, SettingsDto,
     TaskDto, TaskRow, Totals, UserDataDto,
@@ -66,6 +67,8 @@ pub struct FeedSnapshot {
     pub core: CoreDto,
     /// Whether it records changes.
     pub recording: RecordingDto,
+    /// What is halted, with what became of its tasks.
+    pub halt: HaltShown,
     /// How the window behaves.
     pub settings: SettingsDto,
     pub servers: Vec<ServerDto>,
@@ -122,6 +125,8 @@ pub struct FeedDelta {
     pub views: Option<Vec<UserDataDto>>,
     /// Whether the core records changes.
     pub recording: Option<RecordingDto>,
+    /// What is halted, all of it.
+    pub halt: Option<HaltShown>,
 }
 
 impl FeedDelta {
@@ -145,6 +150,7 @@ impl FeedDelta {
             settings,
             views,
             recording,
+            halt,
         } = self;
         after == upto
             && *changes == 0
@@ -162,5 +168,6 @@ impl FeedDelta {
             && settings.is_none()
             && views.is_none()
             && recording.is_none()
+            && halt.is_none()
     }
 }

@@ -59,8 +59,14 @@ impl Api {
             None => self.registry.newest_seq().await?,
         };
         let feed = engine.feed(Some(start));
-        let first =
-            ChangeFrame { upto: start, resync: false, handles: only.clone(), servers: Vec::new(), agents: Vec::new() };
+        let first = ChangeFrame {
+            upto: start,
+            resync: false,
+            handles: only.clone(),
+            servers: Vec::new(),
+            agents: Vec::new(),
+            halts: false,
+        };
         let api = self.clone();
         let news = stream::once(async move { first }).chain(feed).filter_map(move |frame| {
             let api = api.clone();

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::agents::FeedAgents;
 use super::budgets::FeedBudgets;
+use super::halt::FeedHalt;
 use super::inbox::FeedInbox;
 use crate::api::Api;
 use crate::dto::inbox::row::{self, InboxKind, RowContext};
@@ -51,6 +52,7 @@ pub(crate) struct WindowFeed {
     stale_servers: BTreeSet<ServerId>,
     agents: FeedAgents,
     budgets: FeedBudgets,
+    halt: FeedHalt,
     totals: Totals,
     /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
     tallies: Vec<TaskTally>,
@@ -83,6 +85,7 @@ enum WakeReason {
     Listed(ServerId),
     Counted,
     Recording,
+    Halted,
     Clock,
     End,
 }
@@ -105,6 +108,7 @@ impl WindowFeed {
             stale_servers: BTreeSet::new(),
             agents: FeedAgents::default(),
             budgets: FeedBudgets::new(engine.budgets_watch(), now),
+            halt: FeedHalt::new(engine.halt_watch(), now),
             totals: Totals::default(),
             tallies: Vec::new(),
             settings: SettingsDto::default(),
@@ -156,6 +160,7 @@ impl WindowFeed {
         }
         self.agents.read(&self.api, &self.tallies).await?;
         let budgets = self.budgets.read(&self.api, &mut self.names).await?;
+        let halt = self.halt.read(&self.api, &mut self.names).await?;
         self.totals = Totals::of(&self.tallies, self.inbox.figures(self.api.now()));
         self.counts_at = Instant::now();
         self.settings = self.api.settings().await?;
@@ -167,6 +172,7 @@ impl WindowFeed {
             upto: self.upto,
             core: self.api.core(&self.person)?,
             recording: self.recording.clone(),
+            halt,
             settings: self.settings.clone(),
             servers: self.servers.values().cloned().collect(),
             agents: self.agents.all(),
@@ -199,6 +205,7 @@ impl WindowFeed {
                 WakeReason::Hidden => self.recount(),
                 WakeReason::Listed(server) => self.reread_waiting(server).await?,
                 WakeReason::Counted => self.budgets.stale(),
+                WakeReason::Halted => self.halt.stale(),
                 WakeReason::Recording => self.read_recording(&mut delta).await?,
                 WakeReason::Clock => {}
             }
@@ -218,6 +225,7 @@ impl WindowFeed {
             news,
             unlisted,
             budgets,
+            halt,
             recording_moves,
             ..
         } = self;
@@ -229,6 +237,7 @@ impl WindowFeed {
             changes = news.next() => changes.map_or(WakeReason::End, WakeReason::News),
             Some(server) = unlisted.next() => WakeReason::Listed(server),
             () = budgets.changed() => WakeReason::Counted,
+            () = halt.changed() => WakeReason::Halted,
             changed = recording_moves.changed() => if changed.is_ok() { WakeReason::Recording } else { WakeReason::End },
             () = tokio::time::sleep_until(clock) => WakeReason::Clock,
         }
@@ -243,8 +252,8 @@ impl WindowFeed {
         let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
         let deadlines = self.deadlines_at + asking.deadline_tick;
         let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
-        let budgets = self.budgets.due(&self.api);
-        [counts, heard, agents, budgets, wakes, self.inbox.next_sweep()]
+        let (budgets, halt) = (self.budgets.due(&self.api), self.halt.due(&self.api));
+        [counts, heard, agents, budgets, halt, wakes, self.inbox.next_sweep()]
             .into_iter()
             .flatten()
             .fold(deadlines, Instant::min)
@@ -271,12 +280,16 @@ impl WindowFeed {
                 self.budgets.stale();
             }
             self.put_task(&task).await?;
+            self.halt.task_changed(id, &self.api, &mut self.names).await?;
             if self.interest.task == Some(id) {
                 delta.task = self.task_on_screen().await?;
             }
             if self.rows.contains(&id) {
                 delta.rows.push(self.api.row(&task, &mut self.names).await?);
             }
+        }
+        if changes.halts {
+            self.halt.stale();
         }
         if !changes.agents.is_empty() {
             self.names.forget_agents();
@@ -389,6 +402,7 @@ impl WindowFeed {
             self.inbox.approach(self.api.now(), &self.api.policy);
         }
         self.budgets.listen(&self.api, &mut self.names, delta).await?;
+        self.halt.listen(&self.api, &mut self.names, delta).await?;
         self.inbox.sweep(now);
         let told = self.inbox.take();
         delta.inbox = told.rows.into_values().collect();

@@ -12,6 +12,7 @@ mod contents;
 mod desk;
 mod doctor;
 mod feed;
+mod halts;
 mod inbox_answers;
 mod limits;
 mod lists;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::ApiError;
+use api::dto::halt::HaltShown;
 use api::dto::{AgentFacts, BudgetList, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals};
 use api::feed::frame::{FeedFrame, SubscribeInput};
 use futures::StreamExt;
@@ -27,6 +28,7 @@ pub(crate) struct Reader {
     pub(crate) view: Option<ListView>,
     pub(crate) settings: SettingsDto,
     pub(crate) views: usize,
+    pub(crate) halt: HaltShown,
     pub(crate) changes: u64,
     /// When each delta came.
     pub(crate) came: Vec<Instant>,
@@ -52,6 +54,7 @@ impl Reader {
             view: first.view,
             settings: first.settings,
             views: first.views.len(),
+            halt: first.halt,
             changes: 0,
             came: Vec::new(),
         }
@@ -83,6 +86,7 @@ impl Reader {
         self.view = delta.view.clone().or_else(|| self.view.take());
         self.settings = delta.settings.clone().unwrap_or_else(|| self.settings.clone());
         self.views = delta.views.as_ref().map_or(self.views, Vec::len);
+        self.halt = delta.halt.clone().unwrap_or_else(|| self.halt.clone());
         Some(frame)
     }
 

@@ -41,6 +41,8 @@ pub struct ChangeFrame {
     pub servers: Vec<ServerId>,
     /// Agents that changed, or whose rules did.
     pub agents: Vec<AgentId>,
+    /// What is halted changed, or which tasks that covers.
+    pub halts: bool,
 }
 
 impl Engine {
@@ -114,6 +116,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
     }
     let mut handles = BTreeSet::new();
     let mut agents = BTreeSet::new();
+    let mut halts = false;
     let mut servers: BTreeSet<_> = health.into_iter().collect();
     for Change { entity, .. } in &changes.rows {
         match entity {
@@ -126,8 +129,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
             Entity::Agent(id) => {
                 agents.insert(*id);
             }
-            // A frame without rows makes its reader look at what is in force now.
-            Entity::Halt(_) => {}
+            Entity::Halt(_) => halts = true,
         }
     }
     Some(ChangeFrame {
@@ -136,5 +138,6 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
         handles: handles.into_iter().collect(),
         servers: servers.into_iter().collect(),
         agents: agents.into_iter().collect(),
+        halts,
     })
 }

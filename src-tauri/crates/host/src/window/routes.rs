@@ -20,6 +20,12 @@ pub const BUDGETS: &str = "#/budgets";
 /// The route of the settings.
 pub const SETTINGS: &str = "#/settings";
 
+/// The route of what is halted.
+pub const HALT: &str = "#/halt";
+
+/// The route of the dialog that halts. It only opens it: a person types the word there.
+pub const NEW_HALT: &str = "#/halt/new";
+
 /// The longest id in a link; ours are far shorter. Judgement.
 const LETTERS_MOST: usize = 512;
 

@@ -60,6 +60,7 @@ export const ICONS = [
   "expand",
   "shrink",
   "book",
+  "halt",
 ] as const;
 
 export type IconName = (typeof ICONS)[number];

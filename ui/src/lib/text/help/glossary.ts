@@ -20,6 +20,11 @@ export const GLOSSARY = [
   { word: "Expired at the server", means: "The server kept the task for a limited time, and that time is over." },
   { word: "Gateway", means: "The address at which agents reach their servers through Taskwarden." },
   {
+    word: "Halt",
+    means:
+      "Stops work in the places that a person chose: new calls are refused, running tasks are asked to cancel, questions stand still. It ends in four steps.",
+  },
+  {
     word: "Handle",
     means: "Taskwarden’s own id of a task (hdl_…); it stays valid when the agent, the server or Taskwarden restarts.",
   },

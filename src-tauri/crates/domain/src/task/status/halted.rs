@@ -58,7 +58,7 @@ impl TaskHandle {
         match self.stop_state() {
             Some(CancelState::Stopped | CancelState::FinishedAnyway) => HaltedTaskState::Confirmed,
             Some(CancelState::Refused) | None => HaltedTaskState::NotConfirmed,
-            Some(CancelState::Asked | CancelState::Acknowledged) if now.since(cancel.at) > confirm_within => {
+            Some(CancelState::Asked | CancelState::Acknowledged) if now.since(cancel.at) >= confirm_within => {
                 HaltedTaskState::NotConfirmed
             }
             Some(CancelState::Asked) => HaltedTaskState::Requested,

@@ -1,0 +1,126 @@
+// @vitest-environment jsdom
+/* The halt as a person gives it in the window, and what the page shows of it. */
+import { expect, it } from "vitest";
+import type { HaltedTaskDto } from "$lib/bindings";
+import { fake } from "$lib/fake-core/backend";
+import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
+import { show, until } from "$lib/fake-core/harness";
+import { makeRows } from "$lib/fake-core/rows";
+import { STORY_NOW } from "$lib/fake-core/story";
+import { haltSummary } from "$lib/halt/halt-summary";
+import { HALT } from "$lib/text/halt/page";
+import { knownOf, report } from "./halt-facts";
+import HaltDialog from "./HaltDialog.svelte";
+import HaltScreen from "./HaltScreen.svelte";
+import { covered } from "./scope";
+
+const AT = STORY_NOW - 48_000;
+const onclose = () => undefined;
+const isOff = (button: Element | undefined) =>
+  button === undefined || button.hasAttribute("disabled") || button.getAttribute("aria-disabled") === "true";
+const button = (selector: string, text = "") =>
+  [...document.body.querySelectorAll(selector)].find((one) => one.textContent.includes(text));
+
+it("a_halt_needs_a_reason_and_the_word_and_is_sent_once", async () => {
+  const core = fake({ tasks: 28 });
+  const page = show(HaltDialog, { onclose }, core);
+  await page.find("button[type=submit]");
+  expect(isOff(button("button[type=submit]")), "without the word nothing is sent").toBe(true);
+  await page.type(".word input", "HALT");
+  await until("the button can be pressed", () => !isOff(button("button[type=submit]")));
+  await page.press("button[type=submit]");
+  await page.find("p", "Write a reason");
+  const sent = () => core.called.filter((call) => call.name === "halts.start");
+  expect(sent(), "without a reason nothing is sent").toEqual([]);
+  await page.type("[data-autofocus] input", "  wrong month ");
+  await page.press("button[type=submit]");
+  await until("the halt is sent", sent, (calls) => calls.length > 0);
+  expect(sent().map((call) => call.input)).toEqual([
+    { reason: "wrong month", scope: ["calls", "running", "requests"], servers: [], agents: [], tools: [] },
+  ]);
+  await page.close();
+});
+
+it("the_dialog_counts_what_the_chosen_places_have", () => {
+  const state = fake({ tasks: 28 }).state;
+  const servers = [...state.servers.values()];
+  const agents = [...state.agents.values()];
+  const [server] = servers;
+  const [agent] = agents;
+  if (!server || !agent) throw new Error("the made-up core has servers and agents");
+  const of = (chosen: Parameters<typeof covered>[0]["chosen"]) =>
+    covered({ chosen }, servers, agents, state.inbox.values(), state.totals().figures.open);
+  const all = of(null);
+  expect(all.open, "everything is what the status bar counts").toBe(state.totals().figures.open);
+  const one = of({ servers: new Set([server.name]), agents: new Set() });
+  expect([one.open, one.isBound]).toEqual([server.figures.open, false]);
+  const both = of({ servers: new Set([server.name]), agents: new Set([agent.name]) });
+  expect([both.open, both.isBound], "a task of both would be counted twice").toEqual([
+    server.figures.open + agent.figures.open,
+    true,
+  ]);
+});
+
+it("the_page_follows_the_halt_to_its_end_without_a_call_of_its_own", async () => {
+  const core = fake({ tasks: 28 });
+  const page = show(HaltScreen, {}, core);
+  await page.find("section", HALT.none);
+  const open = makeRows(3, 0, STORY_NOW);
+  core.state.halt = haltOf(haltedTasks(open, ["notConfirmed", "confirmed", "requested"], AT), AT);
+  core.state.send({ halt: core.state.halt });
+  await page.find("section", "1 of 3 tasks ended. 1 not confirmed.");
+  expect(isOff(button("li button", "Go on")), "two tasks may still run").toBe(true);
+  await page.press("li input[type=checkbox]");
+  for (const text of ["Go on", "Resume", "Resume", "End the halt"]) {
+    await until(`${text} can be pressed`, () => !isOff(button("li button", text)));
+    const steps = () => core.called.filter((call) => call.name === "halts.resume").length;
+    const before = steps();
+    await page.press("li button", text);
+    await until("the step is sent", steps, (n) => n > before);
+  }
+  await page.find("section", HALT.none);
+  expect([...new Set(core.called.map((call) => call.name))]).toEqual(["halts.resume"]);
+  await page.close();
+});
+
+it("what_is_known_of_a_task_is_said_and_nothing_else", () => {
+  const [row] = makeRows(1, 0, STORY_NOW);
+  if (!row) throw new Error("a row is made");
+  const [asked] = haltedTasks([row], ["requested"], AT);
+  if (!asked) throw new Error("a task is made");
+  const known = (change: Partial<HaltedTaskDto>) => knownOf({ ...asked, ...change });
+  expect(known({})).toMatch(/^Requested \d\d:\d\d:\d\d$/);
+  expect(known({ refused: "not possible", state: "notConfirmed" })).toBe("Server refused: not possible");
+  expect(known({ state: "notConfirmed" })).toMatch(/^No word since \d\d:/);
+  expect(known({ state: "notConfirmed", phase: "lost" }), "its phase says more").toBe("Lost by the server");
+  const ended = { state: "confirmed", phase: "done", endedAt: new Date(AT).toISOString(), held: true } as const;
+  expect(known(ended)).toMatch(/^Done \d\d:\d\d:\d\d, result held$/);
+});
+
+it("the_report_names_who_why_and_every_listed_task", () => {
+  const tasks = haltedTasks(makeRows(2, 0, STORY_NOW), ["confirmed", "notConfirmed"], AT);
+  const { halt } = haltOf(tasks, AT);
+  if (!halt) throw new Error("a halt is made");
+  const text = report(halt);
+  for (const part of ["ada", "order-bot writes the wrong month", "Confirmed: 1", ...tasks.map((task) => task.id)])
+    expect(text).toContain(part);
+});
+
+it("a_halt_by_the_file_says_so_and_one_that_cannot_be_read_has_no_time", () => {
+  const { halt } = haltOf([], AT);
+  if (!halt) throw new Error("a halt is made");
+  const [order] = halt.orders;
+  if (!order) throw new Error("it has an order");
+  const byFile = {
+    ...halt,
+    orders: [{ ...order, by: null, reason: "", scope: ["calls" as const], inForce: ["calls" as const] }],
+  };
+  expect(haltSummary({ halt: byFile, unreadable: null })).toEqual({
+    at: halt.at,
+    by: null,
+    reason: "",
+    effect: "New calls are refused.",
+  });
+  expect(haltSummary({ halt: null, unreadable: "broken" })?.at).toBeNull();
+  expect(haltSummary({ halt: null, unreadable: null })).toBeNull();
+});

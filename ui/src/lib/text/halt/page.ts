@@ -1,0 +1,146 @@
+/* Text of the halt: its dialog, its page and its report. What stands on every screen is in app.ts. */
+import type { HaltEffectDto, HaltedTaskStateDto, RecoveryStageDto } from "$lib/bindings";
+import { count, plural } from "$lib/format/count";
+
+export const HALT = {
+  title: "Halt",
+  begin: "Halt…",
+  widen: "Widen the halt…",
+  copy: "Copy report",
+  copied: "The report is copied.",
+  /** While nothing is halted. */
+  none: "Nothing is halted.",
+  noneWhy:
+    "A halt stops work at once: new calls are refused, running tasks are asked to cancel, and questions stand still. You choose what it covers, and let work begin again step by step.",
+  otherWays: "It also works from a terminal and from a file, even while this window does not answer:",
+  command: 'taskwarden halt --reason "…"',
+  effects: {
+    calls: "New calls",
+    running: "Running tasks",
+    requests: "Waiting questions",
+  } satisfies Record<HaltEffectDto, string>,
+  states: {
+    requested: "Requested",
+    acknowledged: "Acknowledged",
+    confirmed: "Confirmed",
+    notConfirmed: "Not confirmed",
+    open: "Not asked",
+  } satisfies Record<HaltedTaskStateDto, string>,
+  stateMeans: {
+    requested: "Asked to cancel; the server has not replied yet.",
+    acknowledged: "The server received the cancel; the task may still run.",
+    confirmed: "The server reported the end of the task, or a person ended its process.",
+    notConfirmed: "Nobody knows whether it ended: refused, not reached, or no word for 30 seconds.",
+    open: "This halt does not cancel it.",
+  } satisfies Record<HaltedTaskStateDto, string>,
+  dialog: {
+    about: "Nothing that is cancelled starts again by itself. You let work begin again in four steps.",
+    what: "What is stopped",
+    calls: (agents: number) =>
+      agents === 0
+        ? "Refused before they are sent."
+        : `Refused before they are sent; ${plural(agents, "agent")} connected.`,
+    running: (open: string) => `${open} asked to cancel; results that still arrive are held.`,
+    requests: (questions: number) =>
+      questions === 0 ? "None now; new ones wait." : `${plural(questions, "question")} frozen; deadlines stand still.`,
+    chooseWhat: "choose at least one",
+    where: "Where",
+    everywhere: "Everywhere",
+    some: "Only these servers and agents",
+    servers: "Servers",
+    agents: "Agents",
+    find: "Find a server or agent",
+    noPlace: "No match.",
+    open: (n: number) => `${count(n)} open`,
+    tasks: (n: number) => plural(n, "open task"),
+    atMost: (n: number) => `at most ${plural(n, "open task")}`,
+    chooseWhere: "choose at least one server or agent",
+    moreNamed: (n: number) => `${count(n)} more: type a part of the name to find them.`,
+    reason: "Reason",
+    reasonHint: "Everybody whose work is refused reads it, agents too.",
+    needsReason: "write a reason",
+    word: "HALT",
+    confirm: "Type HALT to confirm",
+    keep: "Do not halt",
+    go: "Halt",
+    going: "Halting…",
+    lost: "The core does not answer, so this window cannot halt. Create this file, and calls are refused as soon as the core looks:",
+    done: "Halted.",
+  },
+  /** What one order covers. */
+  places: {
+    everything: "Everything",
+    server: (name: string) => `Server ${name}`,
+    agent: (name: string) => `Agent ${name}`,
+    tool: (tool: string, server: string) => `Tool ${tool} of ${server}`,
+  },
+  byFile: "the file HALT",
+  byFileNote: "The file HALT in the data folder halted calls. Any program of yours can create it, an agent too.",
+  inForce: {
+    calls: "refused",
+    running: "asked to cancel",
+    requests: "frozen",
+  } satisfies Record<HaltEffectDto, string>,
+  lifted: "ended",
+  unreadable: "Everything is halted, because the halts on record cannot be read.",
+  unreadableHow: "To let all calls through, take the last step. It replaces the record.",
+  stopped: (ended: number, all: number) =>
+    ended === all ? `All ${plural(all, "task")} have ended.` : `${count(ended)} of ${plural(all, "task")} ended.`,
+  oneEnded: "Its 1 task has ended.",
+  notConfirmed: (n: number) => `${count(n)} not confirmed.`,
+  tally: "Tasks by what is known",
+  columns: { state: "State", task: "Task", agent: "Agent", known: "What is known" },
+  people: "people",
+  noTasks: "No open task is covered.",
+  noTasksCalls: "This halt refuses new calls. Tasks that already run go on.",
+  more: (n: number) =>
+    `${plural(n, "more task is", "more tasks are")} counted above and not listed; those that may still run stand first.`,
+  /** What is known of one task. */
+  known: {
+    ended: (phase: string, at: string) => `${phase} ${at}`,
+    held: "result held",
+    asked: (at: string) => `Requested ${at}`,
+    acknowledged: (at: string) => `Acknowledged ${at}`,
+    refused: (why: string) => `Server refused: ${why}`,
+    noWord: (at: string) => `No word since ${at}`,
+    notEnded: (phase: string, at: string) => `Acknowledged ${at}, not ended: ${phase}`,
+  },
+  covered: "What is halted",
+  at: (when: string, by: string) => `${when} by ${by}`,
+  back: "Let work begin again",
+  backNote: "Each step is recorded before it takes effect. Cancelled tasks do not start again.",
+  stages: {
+    acknowledged: {
+      title: "Know what stopped",
+      note: (ended: number, open: number) => `${count(ended)} ended, ${count(open)} may still run.`,
+      tick: (open: number) =>
+        open === 1 ? "Go on although 1 task may still run" : `Go on although ${count(open)} tasks may still run`,
+      button: "Go on",
+    },
+    requests: {
+      title: "Let people answer again",
+      note: "Questions get back the time they had left.",
+      button: "Resume",
+    },
+    readOnly: {
+      title: "Let reads through",
+      note: "Only tools that their server marks read-only, and that you marked as seen.",
+      button: "Resume",
+    },
+    calls: { title: "Let all calls through", note: "The halt is over.", button: "End the halt" },
+  } satisfies Record<RecoveryStageDto, unknown>,
+  stageDone: (when: string, by: string) => `${when}, ${by}`,
+  reached: {
+    acknowledged: "You have seen what stopped.",
+    requests: "Questions can be answered again.",
+    readOnly: "Calls that only read pass again.",
+    calls: "The halt is over.",
+  } satisfies Record<RecoveryStageDto, string>,
+  confirmedTools: (n: number) => `${plural(n, "tool")} pass${n === 1 ? "es" : ""} now:`,
+  told: "What agents are told",
+  /** As `gateway/model_text/refused.rs` words it, with the person and the reason of this halt. */
+  toldNext:
+    "This call was not sent, and nothing ran. Do not repeat it: the user decides in Taskwarden when work goes on.",
+  toldFrom: "Taskwarden, in place of a result",
+  toldTasks: "Reading the state of a task still works.",
+} as const;
