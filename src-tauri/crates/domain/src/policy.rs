@@ -7,7 +7,6 @@ mod api;
 mod client_files;
 mod control;
 mod gateway;
-mod halt;
 mod host;
 mod keeper;
 mod listener;
@@ -24,9 +23,8 @@ use std::time::Duration;
 
 pub use api::ApiPolicy;
 pub use client_files::ClientFilePolicy;
-pub use control::ControlPolicy;
+pub use control::{ControlPolicy, HaltPolicy};
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
-pub use halt::HaltPolicy;
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;

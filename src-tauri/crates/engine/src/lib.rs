@@ -34,8 +34,8 @@ pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
 };
 pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
-pub use decisions::escalate::ShutdownReach;
 pub use decisions::bulk::{NewPlan, RunPlan};
+pub use decisions::escalate::ShutdownReach;
 pub use decisions::halt::StartHalt;
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};

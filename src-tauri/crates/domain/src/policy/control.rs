@@ -1,9 +1,13 @@
-//! The limits of plans.
+//! The limits of plans, and of halts (`control/halt.rs`).
 //!
-//! Used by the engine, which runs them, and by the api, which makes them. How many tasks one plan has at most is in
+//! Plans: used by the engine, which runs them, and by the api, which makes them. How many tasks one plan has at most is in
 //! `api.rs`, as for one cancel.
 
+mod halt;
+
 use std::time::Duration;
+
+pub use halt::HaltPolicy;
 
 use super::{DAY, MINUTE, SECOND};
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::SECOND;
+use crate::policy::SECOND;
 
 /// How halts are kept and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
