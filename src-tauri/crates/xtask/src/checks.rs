@@ -74,7 +74,7 @@ fn format(workspace: &Workspace) -> Result<(), Failure> {
 
 /// Programs, lints and documentation in one go; see [`compiler`].
 fn build(workspace: &Workspace) -> Result<(), Failure> {
-    let arguments = ["build", "--workspace", "--all-targets", "--quiet"];
+    let arguments = ["build", "--workspace", "--all-targets", "--keep-going", "--quiet"];
     let hint = "Fix what the compiler, clippy or rustdoc name above; bans give their reason.";
     process::run(&mut compiler::cargo(workspace, &arguments)?, hint)
 }

@@ -67,7 +67,7 @@ impl TaskHandle {
             // What a person has settled stays settled; only the handle is taken from its agent.
             step.next.told.insert(Told::Resolved);
         }
-        step.note_step(EscalationStep::Revoke, &by.into(), now, reason);
+        step.note_step(EscalationStep::Revoke, &by, now, reason);
         step.fact(now, actor.clone(), Verb::Revoked, reason.unwrap_or_default());
         if asks {
             step.fact(now, actor, Verb::CancelBegun, "revoked");

@@ -155,6 +155,8 @@ fn listed(pid: u32) -> Option<Listed> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    #![expect(clippy::expect_used, reason = "helpers of tests fail like tests")]
+
     use std::os::unix::process::CommandExt as _;
     use std::process::{Child, Command};
 

@@ -29,7 +29,7 @@ fn a_reply_that_was_not_delivered_may_be_joined_until_it_is() {
     assert!(!lost.next.undeliver(at(25)).changed, "once is enough");
     assert!(!lost.next.delivered(at(30)).next.is_undelivered(), "it joined and got its reply");
     assert!(!lost.next.give(at(30)).next.is_undelivered(), "it joined and got the handle");
-    let revoked = lost.next.revoke(&ann(), None, at(30)).expect("it goes on").next;
+    let revoked = lost.next.revoke(ann(), None, at(30)).expect("it goes on").next;
     assert!(!revoked.is_undelivered(), "what was taken away is not joined");
     assert!(!awaiting().undeliver(at(20)).changed, "a person's call has no agent to miss");
 }
@@ -117,7 +117,7 @@ fn a_hold_comes_before_the_end_and_only_where_an_agent_waits() {
     assert!(matches!(done.hold(&ann(), at(21)), Err(Refusal::AlreadyOver(_))), "the agent may have it by now");
     let held = given(Audience::People).hold(&ann(), at(15)).expect("open").next;
     assert_eq!(held.hold(&ben(), at(16)).map(|_| ()), Err(Refusal::AlreadyHeld));
-    let gone = held.revoke(&ann(), None, at(17)).expect("open").next;
+    let gone = held.revoke(ann(), None, at(17)).expect("open").next;
     assert!(!gone.is_held(), "a handle that was taken away holds nothing");
     assert_eq!(gone.release(&ann(), Some(ResultForm::Whole), None, at(18)).map(|_| ()), Err(Refusal::NotHeld));
     let cancelled = Observation { payload: None, ..sight(TaskStatus::Cancelled, 20) };

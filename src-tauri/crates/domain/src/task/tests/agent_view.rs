@@ -64,7 +64,7 @@ fn every_stage_of_a_task_has_its_sight() {
         assert_eq!(words(&agent_view(&task, long_after(21))), later, "{name}, later");
         let failed = agent_view(&task, long_after(21)) == AgentView::Failed;
         assert_eq!(agent_failure(&task, long_after(21)).is_some(), failed, "{name}: what failed says with what");
-        let revoked = task.revoke(&ann(), None, at(22)).expect("not revoked before").next;
+        let revoked = task.revoke(ann(), None, at(22)).expect("not revoked before").next;
         assert_eq!(agent_view(&revoked, at(22)), AgentView::Gone, "{name}, taken away");
     }
 }

@@ -39,7 +39,7 @@ fn a_stop_is_asked_once_unless_it_was_refused() {
 fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
     let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
     let heard = asked.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
-    let revoked = heard.revoke(&ben(), None, at(22)).expect("not revoked yet");
+    let revoked = heard.revoke(ben(), None, at(22)).expect("not revoked yet");
     assert_eq!(revoked.next.phase(at(22)), Phase::Revoked);
     assert!(!revoked.next.is_cancel_due(), "the server was asked already");
     assert!(revoked.next.unwatch(&ann(), None, at(23)).is_err(), "access stays taken");
@@ -48,11 +48,11 @@ fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
 #[test]
 fn revoking_a_finished_task_takes_it_from_its_agent_and_asks_nothing() {
     let done = working().observe(&completed(20), &policy()).next;
-    let step = done.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    let step = done.revoke(ann(), None, at(30)).expect("not revoked yet");
     assert_eq!((step.next.phase(at(30)), step.next.is_cancel_due()), (Phase::Done, false));
     assert_eq!(verbs(&step), [Verb::Revoked]);
     let failed = awaiting().not_sent("no connection", at(5)).next;
-    let step = failed.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    let step = failed.revoke(ann(), None, at(30)).expect("not revoked yet");
     assert_eq!(step.next.phase(at(30)), Phase::Failed, "a later wish does not rewrite how it ended");
 }
 

@@ -71,7 +71,7 @@ fn a_task_of_nobody_has_no_steps_against_an_agent_and_an_ended_one_has_none() {
 
 #[test]
 fn only_an_ended_task_or_processes_that_were_seen_to_be_gone_count_as_stopped() {
-    let wait = std::time::Duration::from_secs(30);
+    let wait = Duration::from_secs(30);
     let asked = take(&of_agent(), EscalationStep::ShutDown, 20).expect("it runs").next;
     assert_eq!(asked.stopped(), None, "a step is no evidence");
     let by_person = GoneWhy::EndedByPerson { by: ann(), act: ServerAct::End };

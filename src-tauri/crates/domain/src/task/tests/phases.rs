@@ -20,7 +20,7 @@ fn the_phase_is_the_first_that_holds() {
     let blocked = waiting.blocked(&Needs::Upgrade("roots".into()), at(20)).next;
     let cancelling = blocked.cancel(ann(), None, at(21)).expect("it runs").next;
     let refused = cancelling.cancel_step(&Delivery::Refused { at: at(22), why: "no".into() }, at(22)).next;
-    let revoked = cancelling.revoke(&ann(), None, at(22)).expect("it runs").next;
+    let revoked = cancelling.revoke(ann(), None, at(22)).expect("it runs").next;
     let lost = revoked.gone(&GoneWhy::Unknown, at(23)).next;
     let expired = revoked.gone(&GoneWhy::Expired, at(23)).next;
     let ended_by = |act| GoneWhy::EndedByPerson { by: ann(), act };

@@ -202,7 +202,7 @@ pub(crate) fn perform(handle: &TaskHandle, happening: &Happening, now: Timestamp
             handle.answer_step(&nth_key(handle, *which), &delivery(*step, now), now)
         }
         Happening::Cancel => handle.cancel(ann(), None, now).unwrap_or_else(|_| nothing()),
-        Happening::Revoke => handle.revoke(&ben(), Some("out"), now).unwrap_or_else(|_| nothing()),
+        Happening::Revoke => handle.revoke(ben(), Some("out"), now).unwrap_or_else(|_| nothing()),
         Happening::Unwatch => handle.unwatch(&ann(), None, now).unwrap_or_else(|_| nothing()),
         Happening::StopStep { step } => handle.cancel_step(&delivery(*step, now), now),
         Happening::Progressed { done } => {

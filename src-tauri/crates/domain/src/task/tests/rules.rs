@@ -168,11 +168,11 @@ fn rule_11_a_call_whose_reply_cannot_arrive_is_unconfirmed_and_a_slow_one_is_run
 fn rule_12_revoking_takes_the_handle_at_once_and_then_asks_for_a_stop() {
     let call = NewCall { agent: Some(AgentId::from_random(5)), ..new_call() };
     let handle = with_task(&TaskHandle::admit(call, at(0)).next);
-    let step = handle.revoke(&ann(), Some("not his"), at(20)).expect("it was not revoked");
+    let step = handle.revoke(ann(), Some("not his"), at(20)).expect("it was not revoked");
     assert_eq!(step.next.phase(at(20)), Phase::Revoked);
     assert_eq!(verbs(&step), [Verb::Revoked, Verb::CancelBegun]);
     assert!(step.next.is_cancel_due() && step.effects.contains(&Effect::Deliver));
-    assert!(step.next.revoke(&ben(), None, at(21)).is_err(), "once is enough");
+    assert!(step.next.revoke(ben(), None, at(21)).is_err(), "once is enough");
     let stopped = step.next.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
     assert_eq!(stopped.stop_state(), Some(CancelState::Stopped));
 }

@@ -107,7 +107,7 @@ fn nobody_is_asked_about_a_result_that_no_agent_gets() {
     cancelled.cancelled_for_agent = Some(at(15));
     let mut failed = given.clone();
     failed.failed_for_agent = Some("the reply was lost".into());
-    let revoked = given.revoke(&ann(), None, at(15)).expect("open").next;
+    let revoked = given.revoke(ann(), None, at(15)).expect("open").next;
     for (task, what) in [(cancelled, "cancelled for it"), (failed, "failed for it"), (revoked, "taken from it")] {
         let ended = task.observe(&completed(20), &policy()).next;
         for in_slices in [false, true] {

@@ -27,14 +27,14 @@ fn what_is_lost_or_unconfirmed_can_be_marked_as_resolved_and_old_news_does_not_b
 
 #[test]
 fn a_lost_task_that_was_taken_from_its_agent_is_resolved_and_stays_taken() {
-    let revoked = working().revoke(&ben(), None, at(15)).expect("it runs").next;
+    let revoked = working().revoke(ben(), None, at(15)).expect("it runs").next;
     let lost = revoked.gone(&GoneWhy::Unknown, at(20)).next;
     let settled = lost.unwatch(&ann(), None, at(30)).expect("it is lost").next;
     assert_eq!(settled.phase(at(30)), Phase::Unwatched, "a person has settled it");
     assert!(matches!(settled.intent, Intent::Revoked(_)), "its agent gets it back by no means");
     let lost = working().gone(&GoneWhy::Unknown, at(20)).next;
     let resolved = lost.unwatch(&ann(), None, at(30)).expect("it is lost").next;
-    let revoked = resolved.revoke(&ben(), None, at(40)).expect("not revoked yet").next;
+    let revoked = resolved.revoke(ben(), None, at(40)).expect("not revoked yet").next;
     assert_eq!(revoked.phase(at(40)), Phase::Unwatched, "in the other order, too");
     assert!(!revoked.is_cancel_due(), "nothing is asked of a server that does not know it");
 }
@@ -51,7 +51,7 @@ fn the_end_of_a_task_is_known_whatever_changes_later() {
     assert_eq!(running.ended_at(), None, "it goes on");
     let done = running.observe(&completed(20), &policy()).next;
     assert_eq!(done.ended_at(), Some(at(20)));
-    let revoked = done.revoke(&ann(), None, at(50)).expect("not revoked yet").next;
+    let revoked = done.revoke(ann(), None, at(50)).expect("not revoked yet").next;
     assert_eq!((revoked.changed, revoked.ended_at()), (at(50), Some(at(20))), "a later wish moves no end");
     let lost = running.gone(&GoneWhy::Unknown, at(20)).next;
     let back = lost.observe(&sight(TaskStatus::Working, 60), &policy()).next;

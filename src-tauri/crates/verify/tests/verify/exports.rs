@@ -1,12 +1,11 @@
 //! Exports are verified whole, and what somebody changes in them is found at its row.
 
-mod log;
-
-use log::{Log, anchor_at, filter_cancels, lines, verdict, without_line};
 use verify::export::{ExportProblem, GapKind, Trust, check_export};
 use verify::filter::RowFilter;
 use verify::note::NoteKey;
 use verify::verdict::{BROKEN, HeadState, NOTHING, VERIFIED};
+
+use crate::log::{Log, anchor_at, filter_cancels, lines, verdict, without_line};
 
 #[test]
 fn an_export_with_stubs_proves_that_nothing_was_left_out() {
