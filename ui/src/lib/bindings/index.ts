@@ -8,8 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated";
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "bulkBegun" | "bulkEnded";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -400,12 +399,6 @@ keptOutToday: number, keptOutExactness: ExactnessDto,
 /** What it wasted today, by server. */
 waste: Array<WasteDto>, };
 
-/** How a server took the cancels that people asked for. */
-export type CancelRecord = { asked: number, obeyed: number,
-/** Half of those it obeyed ended within this. */
-medianMs: number | null,
-/** `ci obeyed 14 of 15 cancels, half within 2.1 s`. */
-sentence: string, };
 /** What is done with each task. */
 export type BulkAct = "cancel" | "revoke";
 
@@ -421,6 +414,13 @@ export type BulkTask = { id: string, result: BulkResult,
 server: string | null, agent: string | null, tool: string | null,
 /** Why it was not asked, or what the server refused. */
 why: string | null, };
+
+/** How a server took the cancels that people asked for. */
+export type CancelRecord = { asked: number, obeyed: number,
+/** Half of those it obeyed ended within this. */
+medianMs: number | null,
+/** `ci obeyed 14 of 15 cancels, half within 2.1 s`. */
+sentence: string, };
 
 /** Tasks to cancel. */
 export type CancelTasks = { ids: Array<string>,
