@@ -6,7 +6,7 @@ use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
 use api::calls::tasks::escalate::{EscalateTask, TaskEscalated};
 use api::dto::moment;
-use api::dto::task::escalation::{EscalationDto, OfferedStepDto, ProcessEndState, StoppedByDto};
+use api::dto::task::escalation::{EscalationDto, EscalationStepDto, OfferedStepDto, ProcessEndState, StoppedByDto};
 use api::format::time::{self, count};
 use api::{ApiError, Code};
 use clap::Args;
@@ -51,8 +51,8 @@ pub(super) async fn run(command: EscalateArgs, config: &Config, screen: &Screen)
     if let Some(missing) = escalation.unavailable.iter().find(|missing| Some(missing.number) == step) {
         return Err(ApiError::new(
             Code::Refused,
-            format!("step {} of task `{}` cannot be taken: {}", missing.number, task.id, one_line(&missing.why)),
-            "`taskwarden tasks show ID` shows the steps so far and those left.",
+            format!("step {} of task `{}` cannot be taken", missing.number, task.id),
+            format!("{} `taskwarden tasks show ID` shows the steps so far and those left.", one_line(&missing.why)),
         ));
     }
     let id = task.id;
@@ -93,7 +93,7 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
     for taken in &escalation.steps {
         let at = moment(&taken.at).map(|at| time::ago(at, now)).unwrap_or_default();
         let reason = taken.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
-        let (number, step) = (taken.number, taken.step);
+        let (number, step) = (taken.number, words(taken.step));
         screen.line(&format!(
             "  {at:<14} {number} {step} by {}{reason}: {}",
             one_line(&taken.by),
@@ -110,6 +110,17 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
     show_offered(escalation, screen);
     if let Some(record) = &escalation.record {
         screen.line(&format!("  {}", one_line(&record.sentence)));
+    }
+}
+
+/// What was done, as a person says it.
+const fn words(step: EscalationStepDto) -> &'static str {
+    match step {
+        EscalationStepDto::Cancel => "cancelled",
+        EscalationStepDto::HoldResult => "result held",
+        EscalationStepDto::Revoke => "revoked from its agent",
+        EscalationStepDto::RevokeAgent => "agent revoked",
+        EscalationStepDto::ShutDown => "server shut down",
     }
 }
 
