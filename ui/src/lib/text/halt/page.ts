@@ -35,7 +35,7 @@ export const HALT = {
   } satisfies Record<HaltedTaskStateDto, string>,
   dialog: {
     about: "Nothing that is cancelled starts again by itself. You let work begin again in four steps.",
-    what: "What is stopped",
+    what: "What to halt",
     calls: (agents: number) =>
       agents === 0
         ? "Refused before they are sent."
@@ -111,7 +111,7 @@ export const HALT = {
   backNote: "Each step is recorded before it takes effect. Cancelled tasks do not start again.",
   stages: {
     acknowledged: {
-      title: "Know what stopped",
+      title: "Know what ended",
       note: (ended: number, open: number) => `${count(ended)} ended, ${count(open)} may still run.`,
       tick: (open: number) =>
         open === 1 ? "Go on although 1 task may still run" : `Go on although ${count(open)} tasks may still run`,
