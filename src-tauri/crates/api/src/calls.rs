@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod budgets;
 pub mod clients;
+pub mod control_tokens;
 pub mod core;
 pub mod halts;
 pub mod inbox;
@@ -15,11 +16,12 @@ pub mod servers;
 pub mod tasks;
 pub mod user_data;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// Names one task by its handle or a unique beginning of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OneTask {
     pub id: String,
@@ -32,7 +34,7 @@ pub struct OneServer {
     pub name: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 

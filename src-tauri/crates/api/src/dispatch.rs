@@ -13,6 +13,9 @@ use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
 use crate::calls::clients::import::{ImportList, ImportServers};
 use crate::calls::clients::{ClientList, ReadClients};
+use crate::calls::control_tokens::{
+    AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
+};
 use crate::calls::core::doctor::CoreFacts;
 use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
@@ -163,6 +166,9 @@ calls! {
     "agents.newToken" acts ManageTokens agent_new_token: OneAgent => NewAgentToken;
     "agents.check" acts Read agent_check: OneAgent => ConnectionCheck;
     "agents.revoke" acts Revoke agent_revoke: RevokeAgent => AgentRevoked;
+    "controlTokens.add" acts ManageTokens control_token_add: AddControlToken => ControlTokenAdded;
+    "controlTokens.list" reads Read control_token_list: Nothing => ControlTokenList;
+    "controlTokens.revoke" acts ManageTokens control_token_revoke: OneControlToken => ControlTokenFacts;
     "clients.list" acts ManageTokens client_list: ReadClients => ClientList;
     "clients.import" acts ManageTokens client_import: ImportServers => ImportList;
     "rules.list" reads Read rule_list: Nothing => RuleList;

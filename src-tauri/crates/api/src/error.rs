@@ -3,17 +3,20 @@
 //! Codes are the exit codes of the command line (product.md); the list is closed. Errors of the layers below are converted
 //! here; those layers know no codes, and nobody matches on text.
 
+use std::time::Duration;
+
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use domain::task::Refusal;
 use domain::task::cancel::plan::PlanRefused;
-use engine::EngineError;
+use engine::{ControlLimit, EngineError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::suggestion::did_you_mean;
 
 /// What a caller can branch on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Code {
     /// It was tried and did not work, or the task failed, was cancelled or is gone.
@@ -26,6 +29,8 @@ pub enum Code {
     NotFound,
     /// Understood and declined.
     Refused,
+    /// More than a control token may do at a time, or within an hour.
+    OverLimit,
     /// A person must answer first.
     NeedsInput,
     /// It took longer than the caller wanted to wait.
@@ -41,7 +46,7 @@ impl Code {
             Self::Usage => 2,
             Self::NoCore => 3,
             Self::NotFound => 4,
-            Self::Refused => 5,
+            Self::Refused | Self::OverLimit => 5,
             Self::NeedsInput => 6,
             Self::TimedOut => 7,
         }
@@ -49,7 +54,7 @@ impl Code {
 }
 
 /// Why a call was not done. Serialises as the object of ruling 20.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema, TS)]
 #[error("{message}")]
 pub struct ApiError {
     /// What to branch on.
@@ -58,12 +63,16 @@ pub struct ApiError {
     pub message: String,
     /// What the person can do next, as a sentence.
     pub hint: String,
+    /// When the same call may fit a limit again; said in a header.
+    #[serde(skip)]
+    #[ts(skip)]
+    pub retry_after: Option<Duration>,
 }
 
 impl ApiError {
     /// Puts one together.
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: hint.into() }
+        Self { code, message: message.into(), hint: hint.into(), retry_after: None }
     }
 
     /// No core runs for this data directory.
@@ -84,6 +93,21 @@ impl ApiError {
             format!("the input of the call cannot be read: {why}"),
             "The command line and the core may be of different versions; restart the core with `taskwarden serve`.",
         )
+    }
+
+    fn over_limit(limit: ControlLimit, message: String) -> Self {
+        match limit {
+            ControlLimit::PerCall { .. } => {
+                Self::new(Code::OverLimit, message, "Nothing was asked. Choose fewer tasks for one call.")
+            }
+            ControlLimit::PerHour { retry_after, .. } => {
+                let hint = format!(
+                    "Nothing was asked. It fits again in {} s; a person can end the tasks at once.",
+                    retry_after.as_secs().max(1)
+                );
+                Self { retry_after: Some(retry_after), ..Self::new(Code::OverLimit, message, hint) }
+            }
+        }
     }
 
     /// An answer of ours that could not be written as JSON.
@@ -269,6 +293,18 @@ impl From<EngineError> for ApiError {
                 };
                 Self::new(Code::Refused, message, hint)
             }
+            EngineError::ControlNameTaken(_) => Self::new(
+                Code::Refused,
+                message,
+                "Choose another name, or revoke that one with `taskwarden control revoke`.",
+            ),
+            EngineError::TooManyControlTokens(_) => {
+                Self::new(Code::Refused, message, "Revoke one with `taskwarden control revoke`.")
+            }
+            EngineError::UnknownControlToken => {
+                Self::new(Code::NotFound, message, "`taskwarden control list` lists the control tokens.")
+            }
+            EngineError::ControlLimit(limit) => Self::over_limit(limit, message),
             EngineError::NotHalted => Self::new(Code::Refused, message, "Nothing is left to do."),
             EngineError::StageRefused(_) => {
                 Self::new(Code::Refused, message, "`taskwarden halt` shows which stage is next.")

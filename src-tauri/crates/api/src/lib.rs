@@ -10,6 +10,7 @@ mod api;
 pub mod bindings;
 pub mod caller;
 pub mod calls;
+pub mod control;
 mod dispatch;
 pub mod dto;
 pub mod error;

@@ -9,7 +9,7 @@ mod unknown_word;
 use std::fmt;
 
 use crate::audit::decision_origin::DecisionOrigin;
-use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId, StandingAnswerId};
+use crate::ids::{AgentId, ControlTokenId, HandleId, PersonId, RequestKey, ServerId, StandingAnswerId};
 use crate::time::Timestamp;
 
 /// A standing answer that decided, in the version that did.
@@ -32,6 +32,8 @@ pub enum Actor {
     System(&'static str),
     /// What a person decided to answer whenever it is asked.
     Rule(DecidingRule),
+    /// A supervisor program, by its control token.
+    Control(ControlTokenId),
     /// A kind of actor that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(String),
 }
@@ -45,6 +47,7 @@ impl fmt::Display for Actor {
             Self::System(part) => write!(f, "system:{part}"),
             // Which rule it was is in the detail of the row.
             Self::Rule(_) => f.write_str("system:rule"),
+            Self::Control(id) => write!(f, "control:{id}"),
             Self::Unknown(text) => f.write_str(text),
         }
     }
@@ -143,12 +146,18 @@ pub enum Verb {
     BulkBegun,
     /// The run of a plan ended; the note says how many tasks were asked.
     BulkEnded,
+    /// A person made a control token; the note names it.
+    ControlTokenAdded,
+    /// A person revoked a control token.
+    ControlTokenRevoked,
+    /// A control token asked for more tasks than it may end, and nothing was asked.
+    ControlLimited,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 48] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -194,6 +203,9 @@ impl Verb {
         Self::Escalated,
         Self::BulkBegun,
         Self::BulkEnded,
+        Self::ControlTokenAdded,
+        Self::ControlTokenRevoked,
+        Self::ControlLimited,
     ];
 
     /// The word of the export format.
@@ -245,6 +257,9 @@ impl Verb {
             Self::Escalated => "escalated",
             Self::BulkBegun => "bulkBegun",
             Self::BulkEnded => "bulkEnded",
+            Self::ControlTokenAdded => "controlTokenAdded",
+            Self::ControlTokenRevoked => "controlTokenRevoked",
+            Self::ControlLimited => "controlLimited",
             Self::Unknown(word) => word,
         }
     }
@@ -288,7 +303,12 @@ impl AuditEvent {
     pub fn origin(&self) -> Option<&DecisionOrigin> {
         match &self.actor {
             Actor::Person(person) => person.origin(),
-            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => None,
+            Actor::Agent(_)
+            | Actor::Server(_)
+            | Actor::System(_)
+            | Actor::Rule(_)
+            | Actor::Control(_)
+            | Actor::Unknown(_) => None,
         }
     }
 
@@ -297,7 +317,12 @@ impl AuditEvent {
     pub const fn rule(&self) -> Option<DecidingRule> {
         match &self.actor {
             Actor::Rule(rule) => Some(*rule),
-            Actor::Person(_) | Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Unknown(_) => None,
+            Actor::Person(_)
+            | Actor::Agent(_)
+            | Actor::Server(_)
+            | Actor::System(_)
+            | Actor::Control(_)
+            | Actor::Unknown(_) => None,
         }
     }
 }

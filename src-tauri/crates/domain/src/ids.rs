@@ -137,6 +137,10 @@ random_id!(
     OperationId, "opr_"
 );
 random_id!(
+    /// What a supervisor program proves itself with.
+    ControlTokenId, "ctl_"
+);
+random_id!(
     /// One run of the core, from start to stop.
     HostId, "hst_"
 );

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 pub use api::ApiPolicy;
 pub use client_files::ClientFilePolicy;
-pub use control::{ControlPolicy, HaltPolicy};
+pub use control::{ControlPolicy, ControlTokenPolicy, HaltPolicy};
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};

@@ -1,8 +1,9 @@
 //! Which agents have access (`snapshot.rs`), which are connected (`presence.rs`) and through which sessions
-//! (`sessions.rs`), and their tokens (`token.rs`).
+//! (`sessions.rs`), and their tokens (`token.rs`). Control tokens are in `control.rs`.
 //!
 //! Taking access away is `decisions/revoke.rs`.
 
+pub(crate) mod control;
 pub(crate) mod halt_gate;
 pub(crate) mod presence;
 pub(crate) mod sessions;

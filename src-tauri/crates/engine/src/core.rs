@@ -13,6 +13,7 @@ use domain::time::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::access::control::ControlAccess;
 use crate::access::halt_gate::HaltGate;
 use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::Budget;
@@ -52,6 +53,7 @@ pub(crate) struct EngineCore {
     pub(crate) bulk: BulkState,
     pub(crate) calls: CallState,
     pub(crate) access: Arc<Access>,
+    pub(crate) control: ControlAccess,
     /// What agents' windows hold, and what may come into them.
     pub(crate) budget: Arc<Budget>,
     /// What people decided to answer in advance.

@@ -12,6 +12,7 @@ use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryE
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use crate::access::control::ControlAccess;
 use crate::access::halt_gate::HaltGate;
 use crate::access::{Access, presence};
 use crate::attention::notices;
@@ -113,6 +114,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
     let commits = Arc::new(CommitSignal::new(registry.newest_seq().await?));
     let effects = Arc::new(Effects::new(Arc::clone(&connections), commits));
     let access = Arc::new(Access::read(registry.as_ref()).await?);
+    let control = ControlAccess::read(registry.as_ref()).await?;
     let gate = Box::pin(HaltGate::read(registry.as_ref())).await;
     let standing = StandingAnswers::read(registry.as_ref()).await?;
     let budget = Arc::new(Budget::new(scale, Arc::clone(&time), Arc::clone(&policy), Arc::clone(&access), draw));
@@ -137,6 +139,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         bulk: BulkState::default(),
         calls: CallState::new(time.now()),
         access,
+        control,
         budget,
         standing,
         retention: RetentionState::new(policy.retention.clone()),

@@ -9,6 +9,7 @@ use domain::task::Refusal;
 use domain::task::cancel::plan::PlanRefused;
 use domain::task::input_request::standing_answer::NoStandingAnswer;
 
+use crate::access::control::ControlLimit;
 use crate::access::halt_gate::HaltReason;
 use crate::tasks::retention::Quota;
 
@@ -83,6 +84,18 @@ pub enum EngineError {
     /// The plan does not fit any more.
     #[error(transparent)]
     PlanRefused(#[from] PlanRefused),
+    /// Names of control tokens in force differ.
+    #[error("there is a control token `{0}` already")]
+    ControlNameTaken(String),
+    /// No more are added.
+    #[error("there are {0} control tokens in force already")]
+    TooManyControlTokens(usize),
+    /// It is not known, or was never made.
+    #[error("there is no such control token")]
+    UnknownControlToken,
+    /// A control token may not end as many tasks; nothing was asked.
+    #[error(transparent)]
+    ControlLimit(#[from] ControlLimit),
     /// A person cancelled the call before it had a row.
     #[error("a person cancelled the call")]
     Cancelled,

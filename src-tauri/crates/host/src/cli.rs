@@ -7,6 +7,7 @@
 mod agents;
 mod budget;
 mod clients;
+mod control;
 mod core_commands;
 mod halt;
 mod inbox;
@@ -76,6 +77,9 @@ enum Command {
     Halt(halt::HaltArgs),
     /// Let halted work begin again, stage by stage.
     Resume(halt::ResumeArgs),
+    /// Make, list and revoke control tokens, with which supervisor programs end work.
+    #[command(subcommand)]
+    Control(control::ControlCommand),
     /// Show what is stored and for how long, change the limits, and clean up.
     Storage(storage::StorageArgs),
     /// Check the audit log.
@@ -192,6 +196,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Inbox(command) => inbox::run(&command, &config, screen).await,
         Command::Halt(command) => halt::run(command, &config, screen).await,
         Command::Resume(command) => halt::resume(command, &config, screen).await,
+        Command::Control(command) => control::run(command, &config, screen).await,
         Command::Storage(command) => storage::run(command, &config, screen).await,
         Command::Audit(command) => storage::audit::run(command, &config, screen).await,
         Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),

@@ -1,4 +1,4 @@
-//! The HTTP listener: the window in the browser, and the gateway for agents (ruling 27).
+//! The HTTP listener: the window in the browser, the gateway for agents, and the control API (ruling 27).
 //!
 //! `listener.rs` accepts and bounds connections. The page and its files are for everyone who can reach the port; calls
 //! and the feed need a session (`sign_in.rs`) and a request from our own page. Only loopback addresses are served,
@@ -9,6 +9,7 @@
 mod agent_routes;
 mod code_tries;
 pub(crate) mod connection;
+mod control;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
 pub(crate) mod listener;
@@ -42,6 +43,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::agent_routes::AgentRoutes;
+use self::control::ControlState;
 use self::listener::Routes;
 use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::json_reply::{json, refused, say_body_limit};
@@ -159,7 +161,10 @@ pub(crate) fn serve(
     });
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
     let agents = AgentRoutes::new(agents, bound);
-    let routes = Routes { router: router(state, requests.clone()).merge(agents.router()), agents: Some(agents) };
+    let tokens = &policy.control.tokens;
+    let control = ControlState::new(state.api.clone(), requests.clone(), supervisor, bound.port(), tokens);
+    let router = router(state, requests.clone()).merge(agents.router()).merge(control::router(control, tokens));
+    let routes = Routes { router, agents: Some(agents) };
     let limits = connection::ConnectionLimits::of(policy, open_files::raise_limit());
     let connections = u64::try_from(limits.connections_max).unwrap_or(u64::MAX);
     requests.set_connections_of_one_agent(policy.shares.of_one_agent(connections));

@@ -28,6 +28,7 @@ pub(crate) use request::InputRequestDef;
 pub(crate) use rule::RuleDef;
 pub(crate) use server::ServerDef;
 pub(crate) use task::TaskDef;
+pub(crate) use task::control_token::ControlTokenDef;
 pub(crate) use task::plan::PlanDef;
 pub(crate) use tokens::MeterDef;
 pub(crate) use window::WindowDef;

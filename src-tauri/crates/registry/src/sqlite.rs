@@ -6,6 +6,7 @@
 //! methods of the port.
 
 mod batch;
+mod control_store;
 pub(crate) mod errors;
 mod maintenance;
 mod migrate;

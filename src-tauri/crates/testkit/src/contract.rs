@@ -64,6 +64,7 @@ pub async fn check(registry: &dyn Registry) {
     Box::pin(prices::check(registry)).await;
     halts::check(registry).await;
     plans::check(registry).await;
+    agents::control::check(registry).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

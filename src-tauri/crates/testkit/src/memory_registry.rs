@@ -6,6 +6,7 @@
 
 mod agents;
 mod audit_chain;
+mod control;
 mod halts;
 mod plans;
 mod port;

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -30,6 +30,31 @@ program?: string | null,
  * no command holds it. It is not when left out.
  */
 save?: boolean | null, };
+
+/** A control token to make. */
+export type AddControlToken = { name: string,
+/** What it may do: `read`, `cancel`, `revoke` (which cancels as well), `halt`. */
+scopes: Array<string>,
+/** It reaches the tasks of these agents only. */
+agents?: Array<string>,
+/** It reaches tasks on these servers only. */
+servers?: Array<string>,
+/** It reaches calls of these tools only. */
+tools?: Array<ToolOfServer>,
+/** It reaches everything; without this, a condition must be given. */
+all?: boolean,
+/** The agent that holds it, whose own tasks it does not reach. */
+heldBy?: string | null,
+/** It reaches the tasks of the agent that holds it, and no others. */
+ownTasks?: boolean,
+/** Tasks that one call may end. */
+perCall?: number | null,
+/** Tasks that it may end in an hour. */
+perHour?: number | null, needsReason?: boolean,
+/** It ends tasks by a plan only. */
+needsPlan?: boolean,
+/** How long it is valid; for ever when left out. */
+validMs?: number | null, };
 
 /** A server to add. Has no `Debug`: it carries secrets. */
 export type AddServer = {
@@ -530,7 +555,7 @@ secret: boolean,
 default: string | null, };
 
 /** What a caller can branch on. */
-export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "needsInput" | "timedOut";
+export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "overLimit" | "needsInput" | "timedOut";
 
 /** Something that is about to come into a window. */
 export type ComingDto = {
@@ -590,6 +615,23 @@ bytes: number,
 isError: boolean,
 /** Its parts, in the server's order. */
 parts: Array<PartDto>, };
+
+/** A control token that was made. Has no `Debug`: it carries the token. */
+export type ControlTokenAdded = { facts: ControlTokenFacts,
+/** `twc_…`, given this once. */
+token: string,
+/** Where it is used; null while the core has no listener. */
+url: string | null, };
+
+/** A control token without its secret. */
+export type ControlTokenFacts = { id: string, name: string, scopes: Array<string>, agents: Array<string>, servers: Array<string>, tools: Array<ToolOfServer>, ownTasks: boolean, heldBy: string | null, perCall: number, perHour: number, needsReason: boolean, needsPlan: boolean,
+/** The person who made it. */
+by: string, createdAt: string, until: string | null, revokedAt: string | null,
+/** Whether it opens anything now. */
+inForce: boolean, };
+
+/** All control tokens, the newest first. */
+export type ControlTokenList = { tokens: Array<ControlTokenFacts>, };
 
 /** The core that answers. */
 export type CoreDto = { version: string, process: number, person: string,
@@ -1320,6 +1362,11 @@ rule: string, };
 
 /** One tool of a server, whose change is shown. */
 export type OneChangedTool = { name: string, tool: string, };
+
+/** The control token to revoke. */
+export type OneControlToken = {
+/** Its name or id. */
+name: string, };
 
 /** One question of a task. */
 export type OneQuestion = { id: string, key: string, };
@@ -2887,6 +2934,9 @@ export interface Calls {
   "agents.newToken": [OneAgent, NewAgentToken];
   "agents.check": [OneAgent, ConnectionCheck];
   "agents.revoke": [RevokeAgent, AgentRevoked];
+  "controlTokens.add": [AddControlToken, ControlTokenAdded];
+  "controlTokens.list": [Nothing, ControlTokenList];
+  "controlTokens.revoke": [OneControlToken, ControlTokenFacts];
   "clients.list": [ReadClients, ClientList];
   "clients.import": [ImportServers, ImportList];
   "rules.list": [Nothing, RuleList];

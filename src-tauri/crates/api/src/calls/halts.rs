@@ -12,6 +12,7 @@ use domain::task::status::halted::HaltedTaskState;
 use domain::task::status::{CancelRequest, Delivery};
 use domain::time::Timestamp;
 use engine::StartHalt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -27,7 +28,7 @@ use crate::error::{ApiError, Code};
 use crate::lookup::Names;
 
 /// What to halt. Without servers, agents and tools: everything.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StartHalts {
     /// In the person's words.
@@ -99,7 +100,7 @@ impl Api {
         if subjects.is_empty() {
             subjects.push(HaltSubject::Everything);
         }
-        let by = Some(caller.person.clone());
+        let by = Some(caller.person.clone().into());
         live.engine.halt(StartHalt { subjects, effects, reason, by }).await?;
         self.halt_show(caller, Nothing {}).await
     }
@@ -130,7 +131,7 @@ impl Api {
         self.halt_show(caller, Nothing {}).await
     }
 
-    fn reason_of(&self, text: &str) -> Result<String, ApiError> {
+    pub(crate) fn reason_of(&self, text: &str) -> Result<String, ApiError> {
         let (reason, most) = (text.trim(), self.policy.halt.reason_chars);
         let chars = reason.chars().count();
         if chars == 0 {

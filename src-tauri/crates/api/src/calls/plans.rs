@@ -5,6 +5,8 @@
 
 mod selection;
 
+pub(crate) use selection::{filter_words, is_asked};
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use domain::ids::{HandleId, OperationId, PlanId};
 use domain::task::cancel::plan::{BulkPlan, BulkResult};
 use domain::task::status::Delivery;
 use engine::{EngineError, NewPlan, RunPlan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -25,7 +28,7 @@ use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
 
 /// Open tasks to choose, in the words of `tasks.list`. All conditions must hold; an empty one is no condition.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[ts(optional_fields = nullable)]
 pub struct PlanFilter {
@@ -57,7 +60,7 @@ pub struct MakePlan {
 }
 
 /// A plan to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunPlanInput {
     pub plan_id: String,
@@ -68,7 +71,7 @@ pub struct RunPlanInput {
 }
 
 /// A plan to show.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShowPlan {
     /// The id of the plan, or of its operation.
@@ -111,20 +114,24 @@ impl Api {
     /// When there is no such plan, it was run before, has expired, or nothing of it is open any more: then nothing was
     /// asked.
     pub async fn plan_run(&self, caller: &Caller, input: RunPlanInput) -> Result<OperationBegun, ApiError> {
-        let live = self.live()?;
         let reason = self.bounded_reason(input.reason.as_deref())?;
         let plan = input.plan_id.parse::<PlanId>().map_err(|_| no_such_plan(&input.plan_id))?;
         require_kind(caller, self.find_plan(&input.plan_id).await?.act.into())?;
-        let run = RunPlan { plan, by: caller.person.clone().into(), reason };
+        self.run_plan(RunPlan { plan, by: caller.person.clone().into(), reason }, &input.plan_id).await
+    }
+
+    /// Runs a plan that its caller may run; `named` is what the caller calls it.
+    pub(crate) async fn run_plan(&self, run: RunPlan, named: &str) -> Result<OperationBegun, ApiError> {
+        let live = self.live()?;
         let mut watched = live.engine.run_plan(run).await.map_err(|error| match error {
-            EngineError::UnknownPlan => no_such_plan(&input.plan_id),
+            EngineError::UnknownPlan => no_such_plan(named),
             other => other.into(),
         })?;
         // When the time is over, or the core ends, it says how far it came.
         let over = watched.wait_for(|plan| !plan.is_running());
         let _ = tokio::time::timeout(self.policy.control.run_wait, over).await;
         let plan = Arc::clone(&watched.borrow());
-        let Some(operation) = &plan.operation else { return Err(no_such_plan(&input.plan_id)) };
+        let Some(operation) = &plan.operation else { return Err(no_such_plan(named)) };
         let page = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
         let refused = operation.left_out.iter().take(page);
         Ok(OperationBegun {
@@ -141,6 +148,10 @@ impl Api {
     /// # Errors
     /// When there is none of this id.
     pub async fn plan_show(&self, _caller: &Caller, input: ShowPlan) -> Result<PlanShown, ApiError> {
+        self.show_plan(&input).await
+    }
+
+    pub(crate) async fn show_plan(&self, input: &ShowPlan) -> Result<PlanShown, ApiError> {
         let plan = self.find_plan(&input.id).await?;
         let mut names = self.names().await?;
         let (mut counts, mut settled, mut tasks) = (BulkCounts::default(), true, Vec::new());
@@ -192,7 +203,7 @@ impl Api {
     }
 
     /// A plan by its id, or by that of its operation.
-    async fn find_plan(&self, text: &str) -> Result<Arc<BulkPlan>, ApiError> {
+    pub(crate) async fn find_plan(&self, text: &str) -> Result<Arc<BulkPlan>, ApiError> {
         let plan = match (text.parse::<PlanId>(), text.parse::<OperationId>()) {
             (Ok(id), _) => Some(id),
             (_, Ok(id)) => self.registry.plan_of(id).await?.map(|plan| plan.id),

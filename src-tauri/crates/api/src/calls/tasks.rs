@@ -308,7 +308,7 @@ fn no_result(task: &TaskDto) -> ApiError {
     )
 }
 
-fn cursor(text: &str) -> Result<TaskCursor, ApiError> {
+pub(crate) fn cursor(text: &str) -> Result<TaskCursor, ApiError> {
     text.split_once('.')
         .and_then(|(created, id)| {
             Some(TaskCursor { created: Timestamp::from_millis(created.parse().ok()?), id: id.parse().ok()? })

@@ -5,13 +5,14 @@
 use domain::server::halt::{HaltEffect, RecoveryStage};
 use domain::task::status::Phase;
 use domain::task::status::halted::HaltedTaskState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::words::Word;
 
 /// What an order does where it applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum HaltEffectDto {
     /// New calls are refused.
@@ -107,7 +108,7 @@ impl From<HaltedTaskState> for HaltedTaskStateDto {
 }
 
 /// A tool of a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolOfServer {
     pub server: String,
@@ -167,7 +168,7 @@ pub struct HaltedTaskDto {
 }
 
 /// How many tasks are in which state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HaltedTaskCounts {
     pub requested: u64,

@@ -3,11 +3,12 @@
 //! What follows from them is the domain's (`domain::task::cancel::plan`). The calls are in `calls/plans.rs`.
 
 use domain::task::cancel::plan::{BulkAct, BulkResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// What is done with each task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "BulkAct")]
 pub enum BulkActDto {
@@ -36,7 +37,7 @@ impl From<BulkAct> for BulkActDto {
 }
 
 /// What became of one task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "BulkResult")]
 pub enum BulkResultDto {
@@ -71,7 +72,7 @@ impl From<BulkResult> for BulkResultDto {
 }
 
 /// Why a task that was named or matched is not in a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ExcludedWhy {
     AlreadyOver,
@@ -80,7 +81,7 @@ pub enum ExcludedWhy {
 }
 
 /// Tasks that are not in a plan, counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ExcludedTasks {
     pub why: ExcludedWhy,
@@ -88,7 +89,7 @@ pub struct ExcludedTasks {
 }
 
 /// A plan, as it was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanMade {
     pub plan_id: String,
@@ -103,7 +104,7 @@ pub struct PlanMade {
 }
 
 /// A task that was not asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedTask {
     pub id: String,
@@ -111,7 +112,7 @@ pub struct RefusedTask {
 }
 
 /// An operation that was begun.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationBegun {
     pub operation: String,
@@ -126,7 +127,7 @@ pub struct OperationBegun {
 }
 
 /// What became of all tasks of an operation, counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BulkCounts {
     pub not_asked: u64,
@@ -154,7 +155,7 @@ impl BulkCounts {
 }
 
 /// One task of an operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BulkTask {
     pub id: String,
@@ -168,7 +169,7 @@ pub struct BulkTask {
 }
 
 /// An operation, as far as it came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationDto {
     pub id: String,
@@ -185,7 +186,7 @@ pub struct OperationDto {
 }
 
 /// A plan with its operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanShown {
     pub plan_id: String,

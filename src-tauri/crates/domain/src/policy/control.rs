@@ -1,13 +1,15 @@
-//! The limits of plans, and of halts (`control/halt.rs`).
+//! The limits of plans, of halts (`control/halt.rs`) and of control tokens (`control/token.rs`).
 //!
 //! Plans: used by the engine, which runs them, and by the api, which makes them. How many tasks one plan has at most is in
 //! `api.rs`, as for one cancel.
 
 mod halt;
+mod token;
 
 use std::time::Duration;
 
 pub use halt::HaltPolicy;
+pub use token::ControlTokenPolicy;
 
 use super::{DAY, MINUTE, SECOND};
 
@@ -29,6 +31,7 @@ pub struct ControlPolicy {
     pub look_every: Duration,
     /// Ids of a plan that are shown when it is made. stop.md §4.
     pub ids_shown: usize,
+    pub tokens: ControlTokenPolicy,
 }
 
 impl Default for ControlPolicy {
@@ -41,6 +44,7 @@ impl Default for ControlPolicy {
             reason_chars: 300,
             look_every: SECOND / 5,
             ids_shown: 100,
+            tokens: ControlTokenPolicy::default(),
         }
     }
 }

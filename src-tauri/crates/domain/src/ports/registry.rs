@@ -4,6 +4,7 @@
 //! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
 
 pub(crate) mod budget;
+pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod storage;
 pub(crate) mod task_list;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use super::PortFuture;
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
+use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
 use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
 use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
@@ -222,7 +224,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: Send + Sync + 'static {
+pub trait Registry: ControlStore {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

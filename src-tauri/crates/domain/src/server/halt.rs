@@ -4,10 +4,11 @@
 //! and the registry keeps it. No task is changed here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ids::{AgentId, HaltId, PersonId, ServerId};
+use crate::ids::{AgentId, ControlTokenId, HaltId, PersonId, ServerId};
 use crate::time::Timestamp;
 
 /// Where an order applies.
@@ -102,6 +103,41 @@ impl RecoveryStage {
     }
 }
 
+/// Who gave an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HaltedBy {
+    Person(PersonId),
+    /// A supervisor program, by its control token.
+    Control(ControlTokenId),
+}
+
+impl HaltedBy {
+    /// What the text form of a control token begins with; no name of a user.
+    const CONTROL: &'static str = "control:";
+
+    /// Reads the text form back.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        let control = text.strip_prefix(Self::CONTROL).and_then(|id| id.parse().ok());
+        control.map_or_else(|| Self::Person(PersonId::new(text)), Self::Control)
+    }
+}
+
+impl fmt::Display for HaltedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(id) => write!(f, "{id}"),
+            Self::Control(id) => write!(f, "{}{id}", Self::CONTROL),
+        }
+    }
+}
+
+impl From<PersonId> for HaltedBy {
+    fn from(id: PersonId) -> Self {
+        Self::Person(id)
+    }
+}
+
 /// One order to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaltOrder {
@@ -109,8 +145,8 @@ pub struct HaltOrder {
     pub effects: BTreeSet<HaltEffect>,
     pub at: Timestamp,
     /// `None` for the file `HALT`, which any program can make.
-    pub by: Option<PersonId>,
-    /// The person's reason; empty for the file.
+    pub by: Option<HaltedBy>,
+    /// The reason, in the words of whoever gave it; empty for the file.
     pub reason: String,
     /// Effects that are over, and since when.
     pub lifted: BTreeMap<HaltEffect, Timestamp>,

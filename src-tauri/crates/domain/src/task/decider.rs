@@ -7,7 +7,8 @@
 use std::fmt;
 
 use crate::audit::{Actor, DecidingRule};
-use crate::ids::{AgentId, PersonId};
+use crate::ids::{AgentId, ControlTokenId, PersonId};
+use crate::server::halt::HaltedBy;
 use crate::task::input_request::standing_answer::StandingAnswerRef;
 
 /// What the text form of an agent begins with. No user of an operating system can have a colon in its name.
@@ -16,8 +17,10 @@ const AGENT: &str = "agent:";
 const LIMIT: &str = "limit:tokens";
 /// What the text form of a standing answer begins with; no name of a user either.
 const RULE: &str = "rule:";
+/// What the text form of a control token begins with; no name of a user either.
+const CONTROL: &str = "control:";
 
-/// A person, an agent, a limit, or a standing answer.
+/// A person, an agent, a limit, a standing answer, or a supervisor program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decider {
     /// A person of this machine.
@@ -28,6 +31,8 @@ pub enum Decider {
     Limit,
     /// What a person decided to answer whenever this is asked.
     Rule(StandingAnswerRef),
+    /// A supervisor program, by its control token.
+    Control(ControlTokenId),
 }
 
 impl Decider {
@@ -36,7 +41,7 @@ impl Decider {
     pub fn person(&self) -> Option<&PersonId> {
         match self {
             Self::Person(id) => Some(id),
-            Self::Agent(_) | Self::Limit | Self::Rule(_) => None,
+            Self::Agent(_) | Self::Limit | Self::Rule(_) | Self::Control(_) => None,
         }
     }
 
@@ -44,9 +49,15 @@ impl Decider {
     #[must_use]
     pub fn agent(&self) -> Option<AgentId> {
         match self {
-            Self::Person(_) | Self::Limit | Self::Rule(_) => None,
+            Self::Person(_) | Self::Limit | Self::Rule(_) | Self::Control(_) => None,
             Self::Agent(id) => Some(*id),
         }
+    }
+
+    /// Whether a supervisor program decided.
+    #[must_use]
+    pub const fn is_control(&self) -> bool {
+        matches!(self, Self::Control(_))
     }
 
     /// As the one who acted, for the audit log.
@@ -57,6 +68,7 @@ impl Decider {
             Self::Agent(id) => Actor::Agent(*id),
             Self::Limit => Actor::System("budget"),
             Self::Rule(rule) => Actor::Rule(DecidingRule { id: rule.id, version: rule.version }),
+            Self::Control(id) => Actor::Control(*id),
         }
     }
 
@@ -65,7 +77,7 @@ impl Decider {
     pub const fn rule(&self) -> Option<StandingAnswerRef> {
         match self {
             Self::Rule(rule) => Some(*rule),
-            Self::Person(_) | Self::Agent(_) | Self::Limit => None,
+            Self::Person(_) | Self::Agent(_) | Self::Limit | Self::Control(_) => None,
         }
     }
 
@@ -75,11 +87,12 @@ impl Decider {
         match self {
             Self::Limit => "a limit".into(),
             Self::Rule(_) => "a rule".into(),
-            Self::Person(_) | Self::Agent(_) => self.to_string(),
+            Self::Person(_) | Self::Agent(_) | Self::Control(_) => self.to_string(),
         }
     }
 
-    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, `rule:ans_…@1`, or anything else as a person's name.
+    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, `rule:ans_…@1`, `control:ctl_…`, or anything else as a
+    /// person's name.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         if text == LIMIT {
@@ -87,6 +100,9 @@ impl Decider {
         }
         if let Some(rule) = text.strip_prefix(RULE).and_then(StandingAnswerRef::from_text) {
             return Self::Rule(rule);
+        }
+        if let Some(id) = text.strip_prefix(CONTROL).and_then(|id| id.parse().ok()) {
+            return Self::Control(id);
         }
         let agent = text.strip_prefix(AGENT).and_then(|id| id.parse().ok());
         agent.map_or_else(|| Self::Person(PersonId::new(text)), Self::Agent)
@@ -100,6 +116,7 @@ impl fmt::Display for Decider {
             Self::Agent(id) => write!(f, "{AGENT}{id}"),
             Self::Limit => f.write_str(LIMIT),
             Self::Rule(rule) => write!(f, "{RULE}{rule}"),
+            Self::Control(id) => write!(f, "{CONTROL}{id}"),
         }
     }
 }
@@ -122,6 +139,21 @@ impl From<&Self> for Decider {
     }
 }
 
+impl From<ControlTokenId> for Decider {
+    fn from(id: ControlTokenId) -> Self {
+        Self::Control(id)
+    }
+}
+
+impl From<&HaltedBy> for Decider {
+    fn from(by: &HaltedBy) -> Self {
+        match by {
+            HaltedBy::Person(id) => Self::Person(id.clone()),
+            HaltedBy::Control(id) => Self::Control(*id),
+        }
+    }
+}
+
 impl From<AgentId> for Decider {
     fn from(id: AgentId) -> Self {
         Self::Agent(id)
@@ -137,7 +169,8 @@ mod tests {
     fn whoever_decided_reads_back_from_the_text() {
         let agent = Decider::Agent(AgentId::from_random(7));
         let rule = Decider::Rule(StandingAnswerRef { id: StandingAnswerId::from_random(8), version: 2 });
-        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit, rule] {
+        let control = Decider::Control(ControlTokenId::from_random(9));
+        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit, rule, control] {
             assert_eq!(Decider::from_text(&decider.to_string()), decider, "who decided is kept as text");
         }
         let odd = Decider::from_text("agent:nobody");

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::ids::PersonId;
 use domain::ports::Registry;
-use domain::server::halt::{ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltedWork};
+use domain::server::halt::{ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltedBy, HaltedWork};
 use domain::task::TaskHandle;
+use domain::task::decider::Decider;
 use domain::time::Timestamp;
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, watch};
@@ -24,7 +24,7 @@ pub enum HaltReason {
         /// When it was given.
         at: Timestamp,
         /// `None` for the file `HALT`.
-        by: Option<PersonId>,
+        by: Option<HaltedBy>,
         /// In the person's words.
         reason: String,
     },
@@ -137,10 +137,10 @@ impl HaltGate {
     }
 
     /// Who halted this task and why, when it is to be cancelled.
-    pub(crate) fn cancels(&self, handle: &TaskHandle) -> Option<(PersonId, String)> {
+    pub(crate) fn cancels(&self, handle: &TaskHandle) -> Option<(Decider, String)> {
         let state = self.state.read();
         let order = state.current.as_ref()?.covering(HaltEffect::Running, work_of(handle))?;
-        Some((order.by.clone()?, order.reason.clone()))
+        Some((order.by.as_ref()?.into(), order.reason.clone()))
     }
 
     /// The halt in force, or the last one.

@@ -17,6 +17,7 @@ use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 use tokio::sync::{Mutex, watch};
 
+use crate::access::control;
 use crate::core::EngineCore;
 use crate::decisions::decide::record;
 use crate::engine::Engine;
@@ -159,11 +160,17 @@ fn work_on(core: &Arc<EngineCore>, plan: BulkPlan) -> watch::Receiver<Arc<BulkPl
 async fn run(core: &Arc<EngineCore>, mut plan: BulkPlan, shown: &watch::Sender<Arc<BulkPlan>>) {
     let mut failures = 0;
     loop {
-        let group = plan.next_tasks(core.policy.control.tasks_per_commit).to_vec();
+        let (act, Some(operation)) = (plan.act, plan.operation.clone()) else { return };
+        // A revoked token stops after the current task, so its tasks are asked one by one.
+        let at_once = if operation.by.is_control() { 1 } else { core.policy.control.tasks_per_commit };
+        let group = plan.next_tasks(at_once).to_vec();
         if group.is_empty() {
             return end(core, plan, shown).await;
         }
-        let (act, Some(operation)) = (plan.act, plan.operation.clone()) else { return };
+        if let (Some(why), Some(operation)) = (control::ended(core, &operation.by), plan.operation.as_mut()) {
+            operation.cut_short = Some(why.to_owned());
+            return end(core, plan, shown).await;
+        }
         let asked: Vec<(HandleId, Result<Asked, EngineError>)> = stream::iter(group)
             .map(|id| {
                 let operation = &operation;

@@ -85,7 +85,13 @@ impl Engine {
     ///
     /// # Errors
     /// A refusal when it was revoked before.
-    pub async fn revoke(&self, id: HandleId, by: PersonId, reason: Option<String>) -> Result<(), EngineError> {
+    pub async fn revoke(
+        &self,
+        id: HandleId,
+        by: impl Into<Decider>,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        let by = by.into();
         self.decide(id, |handle, now| handle.revoke(&by, reason.as_deref(), now)).await
     }
 

@@ -13,7 +13,10 @@ use std::sync::Arc;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HaltId, HandleId, PersonId};
 use domain::ports::HaltUnit;
-use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, HaltedWork, RecoveryStage, StageRefused};
+use domain::server::halt::{
+    Halt, HaltEffect, HaltOrder, HaltSubject, HaltedBy, HaltedWork, RecoveryStage, StageRefused,
+};
+use domain::task::decider::Decider;
 use tokio::sync::watch;
 
 use crate::access::halt_gate::{HaltReason, HaltState};
@@ -33,7 +36,7 @@ pub struct StartHalt {
     /// In the person's words; empty for the file.
     pub reason: String,
     /// `None` for the file `HALT`.
-    pub by: Option<PersonId>,
+    pub by: Option<HaltedBy>,
 }
 
 impl Engine {
@@ -138,7 +141,7 @@ fn replaces_unreadable(core: &EngineCore, by: &PersonId) -> Result<Halt, EngineE
         subject: HaltSubject::Everything,
         effects: BTreeSet::from([HaltEffect::Calls]),
         at: now,
-        by: Some(by.clone()),
+        by: Some(by.clone().into()),
         reason: "the halts on record could not be read".into(),
         lifted: BTreeMap::new(),
     };
@@ -158,7 +161,7 @@ fn fact(order: &HaltOrder) -> AuditEvent {
         HaltSubject::Tool(id, tool) => (Subject::Server(*id), format!(" of the tool {tool}")),
     };
     let reason = if order.reason.is_empty() { String::new() } else { format!(": {}", order.reason) };
-    let actor = order.by.clone().map_or(Actor::System("halt_file"), Actor::Person);
+    let actor = order.by.as_ref().map_or(Actor::System("halt_file"), |by| Decider::from(by).actor());
     let note = format!("{}{of_tool}{reason}", effects.join(", "));
     AuditEvent { at: order.at, actor, verb: Verb::Halted, subject, note }
 }

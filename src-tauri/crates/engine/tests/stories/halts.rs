@@ -21,7 +21,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 fn order(subject: HaltSubject, effects: &[HaltEffect]) -> StartHalt {
     let effects = effects.iter().copied().collect();
-    StartHalt { subjects: vec![subject], effects, reason: "wrong month".into(), by: Some(person("ada")) }
+    StartHalt { subjects: vec![subject], effects, reason: "wrong month".into(), by: Some(person("ada").into()) }
 }
 
 fn everything(effects: &[HaltEffect]) -> StartHalt {
@@ -57,7 +57,7 @@ async fn halted_calls_of_agents_and_people_are_refused_and_pass_again_at_the_end
     let Err(EngineError::Halted(HaltReason::Ordered { by, reason, .. })) = refused else {
         panic!("its agent is told: {refused:?}")
     };
-    assert_eq!((by, reason.as_str()), (Some(person("ada")), "wrong month"), "who halted it, and why");
+    assert_eq!((by, reason.as_str()), (Some(person("ada").into()), "wrong month"), "who halted it, and why");
     let refused = world.try_call(id, "add").await;
     assert!(matches!(refused, Err(EngineError::Halted(_))), "people are refused as well: {refused:?}");
     assert_eq!((sent(&server), world.all().await.len()), (0, 0), "nothing left, and nothing was recorded");

@@ -114,7 +114,7 @@ impl EntryRefusal {
 }
 
 /// The token of an `Authorization: Bearer …` header.
-fn bearer(header: &str) -> Option<&str> {
+pub(crate) fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)

@@ -20,6 +20,7 @@ pub(crate) fn refused(error: &ApiError) -> Response {
         Code::Usage => StatusCode::BAD_REQUEST,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::Refused => StatusCode::FORBIDDEN,
+        Code::OverLimit => StatusCode::TOO_MANY_REQUESTS,
         Code::NeedsInput => StatusCode::CONFLICT,
         Code::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         Code::NoCore => StatusCode::SERVICE_UNAVAILABLE,

@@ -105,7 +105,7 @@ pub(crate) async fn resume(command: ResumeArgs, config: &Config, screen: &Screen
 }
 
 /// `SERVER/TOOL`. A tool's name may contain a slash, a server's may not.
-fn tool(text: &str) -> Result<ToolOfServer, ApiError> {
+pub(super) fn tool(text: &str) -> Result<ToolOfServer, ApiError> {
     match text.split_once('/') {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
             Ok(ToolOfServer { server: server.into(), tool: tool.into() })

@@ -10,6 +10,7 @@ mod broken;
 mod browser;
 mod budget;
 mod clients;
+mod control;
 mod halt;
 mod home;
 mod impostors;

@@ -48,6 +48,10 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::NoProcess(_)
         | EngineError::NotHalted
         | EngineError::UnknownPlan
+        | EngineError::ControlNameTaken(_)
+        | EngineError::TooManyControlTokens(_)
+        | EngineError::UnknownControlToken
+        | EngineError::ControlLimit(_)
         | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),

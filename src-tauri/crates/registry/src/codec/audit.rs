@@ -177,6 +177,7 @@ fn read_actor(text: &str) -> Actor {
         Some(("person", name)) => Some(Actor::Person(PersonId::new(name))),
         Some(("agent", agent)) => agent.parse().map(Actor::Agent).ok(),
         Some(("server", server)) => server.parse().map(Actor::Server).ok(),
+        Some(("control", token)) => token.parse().map(Actor::Control).ok(),
         Some(("system", part)) => read_part(part).map(Actor::System),
         _ => None,
     };
@@ -295,6 +296,9 @@ mod tests {
             Verb::Escalated => 42,
             Verb::BulkBegun => 43,
             Verb::BulkEnded => 44,
+            Verb::ControlTokenAdded => 45,
+            Verb::ControlTokenRevoked => 46,
+            Verb::ControlLimited => 47,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

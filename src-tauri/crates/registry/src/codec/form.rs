@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-use domain::ids::{AgentId, HaltId, HandleId, PlanId, RequestKey, ServerId, WindowId};
+use domain::agent::TokenDigest;
+use domain::ids::{AgentId, ControlTokenId, HaltId, HandleId, PlanId, RequestKey, ServerId, WindowId};
 use domain::rule::RuleScope;
 use domain::time::Timestamp;
 use serde::de::Error as _;
@@ -178,6 +179,7 @@ macro_rules! columns {
 
 columns! {
     AgentId = Self::from_random(0);
+    ControlTokenId = Self::from_random(0);
     HaltId = Self::from_random(0);
     HandleId = Self::from_random(0);
     PlanId = Self::from_random(0);
@@ -185,6 +187,7 @@ columns! {
     RuleScope = Self::Server(ServerId::from_random(0));
     ServerId = Self::from_random(0);
     Timestamp = Self::EPOCH;
+    TokenDigest = Self([0; 32]);
     WindowId = Self::from_random(0);
 }
 

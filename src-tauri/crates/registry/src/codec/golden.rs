@@ -7,6 +7,7 @@ mod fixtures;
 
 use std::collections::BTreeMap;
 
+use domain::agent::control_token::ControlToken;
 use domain::budget::window::{CountingSettings, Window};
 use domain::client::profile::ToolListCost;
 use domain::ids::{AgentId, HandleId, RequestKey, ServerId};
@@ -20,7 +21,9 @@ use domain::task::input_request::InputRequest;
 use domain::tokens::{Count, Exactness};
 use serde_json::{Value, json};
 
-use fixtures::{ada, at, bare_task, call_intents, halts, meters, plans, requests, rules, servers, tasks, windows};
+use fixtures::{
+    ada, at, bare_task, call_intents, control_tokens, halts, meters, plans, requests, rules, servers, tasks, windows,
+};
 
 const ENCODINGS: &str = include_str!("../../tests/golden/encodings.txt");
 const ACCEPTED: &str = include_str!("../../tests/golden/accepted.txt");
@@ -39,7 +42,8 @@ struct Stored {
 mod bodies {
     use super::*;
     use crate::codec::{
-        self, CallIntentDef, HaltDef, InputRequestDef, MeterDef, PlanDef, RuleDef, ServerDef, TaskDef, WindowDef,
+        self, CallIntentDef, ControlTokenDef, HaltDef, InputRequestDef, MeterDef, PlanDef, RuleDef, ServerDef, TaskDef,
+        WindowDef,
     };
 
     fn parse(text: &str) -> Result<Value, String> {
@@ -110,6 +114,15 @@ mod bodies {
         Ok(BulkPlan { id: of.id, tasks: of.tasks.clone(), ..plan })
     }
 
+    pub(super) fn control_token(token: &ControlToken) -> String {
+        codec::encode::<ControlTokenDef>(token).expect("encodes")
+    }
+
+    pub(super) fn read_control_token(of: &ControlToken, text: &str) -> Result<ControlToken, String> {
+        let token = codec::decode::<ControlTokenDef>(parse(text)?).map_err(|error| error.to_string())?;
+        Ok(ControlToken { id: of.id, digest: of.digest, revoked: of.revoked, ..token })
+    }
+
     pub(super) fn window(window: &Window) -> String {
         codec::encode::<WindowDef>(window).expect("encodes")
     }
@@ -159,6 +172,7 @@ fn all() -> Vec<Stored> {
     all.extend(stored("rule", rules(), bodies::rule, bodies::read_rule));
     all.extend(stored("halt", halts(), bodies::halt, bodies::read_halt));
     all.extend(stored("plan", plans(), bodies::plan, bodies::read_plan));
+    all.extend(stored("control", control_tokens(), bodies::control_token, bodies::read_control_token));
     all.extend(stored("window", windows(), bodies::window, bodies::read_window));
     all.extend(stored("meter", meters(), bodies::meter, |_, text| bodies::read_meter(text)));
     all.extend(stored("call_intent", call_intents(), bodies::call_intent, bodies::read_call_intent));

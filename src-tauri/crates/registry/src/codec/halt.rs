@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use domain::ids::{HaltId, PersonId, ServerId};
-use domain::server::halt::{ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage, RecoveryStep};
+use domain::server::halt::{
+    ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltSubject, HaltedBy, RecoveryStage, RecoveryStep,
+};
 use domain::time::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -56,8 +58,8 @@ struct OrderDef {
     effects: BTreeSet<HaltEffect>,
     #[serde(with = "As::<Millis>")]
     at: Timestamp,
-    #[serde(default, with = "As::<Maybe<Text<PersonId>>>")]
-    by: Option<PersonId>,
+    #[serde(default, with = "As::<Maybe<Text<HaltedBy>>>")]
+    by: Option<HaltedBy>,
     reason: String,
     #[serde(with = "As::<ObjectOf<HaltEffect, Millis>>")]
     lifted: BTreeMap<HaltEffect, Timestamp>,

@@ -10,11 +10,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::agent::control_token::ControlScope;
 use domain::budget::window::TokenSource;
 use domain::client::profile::{self, ClientProfile};
 use domain::ids::{JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId};
 use domain::rule::LimitAction;
-use domain::server::halt::{HaltEffect, RecoveryStage};
+use domain::server::halt::{HaltEffect, HaltedBy, RecoveryStage};
 use domain::server::{Dialect, Era};
 use domain::task::cancel::plan::BulkAct;
 use domain::task::decider::Decider;
@@ -130,6 +131,16 @@ macro_rules! text_keys {
 
 text_keys!(JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId);
 
+impl TextKey for HaltedBy {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn of_text(text: String) -> Self {
+        Self::from_text(&text)
+    }
+}
+
 impl TextKey for Decider {
     fn text(&self) -> String {
         self.to_string()
@@ -182,6 +193,7 @@ fn among<T: Worded, const N: usize>(all: [T; N]) -> impl Fn(&str) -> Option<T> {
 worded! {
     AnswerAction: Self::from_word;
     BulkAct: Self::from_word;
+    ControlScope: Self::from_word;
     HaltEffect: Self::from_word;
     LimitAction: Self::from_word;
     Dialect: among([Self::Extension2026, Self::Experimental2025, Self::NoTasks]);

@@ -3,6 +3,7 @@
 //! Columns hold what lists, sweeps and the unique index ask for; the body holds the rest and is sealed, because the
 //! server's task id and session may act as bearer tokens (protocol.md §6.1). Questions have rows of their own.
 
+pub(crate) mod control_token;
 mod escalation;
 pub(crate) mod plan;
 

@@ -1,5 +1,7 @@
 //! Agents and rules are added and removed, and related tasks find one another.
 
+pub(crate) mod control;
+
 use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};

@@ -18,7 +18,7 @@ fn order(subject: HaltSubject, millis: i64) -> HaltOrder {
         subject,
         effects: HaltEffect::ALL.into_iter().collect(),
         at: at(millis),
-        by: Some(PersonId::new("ada")),
+        by: Some(PersonId::new("ada").into()),
         reason: "wrong \"month\"".into(),
         lifted: BTreeMap::new(),
     }

@@ -36,7 +36,7 @@ type Answer<'a, T> = PortFuture<'a, Result<T, RegistryError>>;
 
 /// Wraps a registry.
 pub struct KillPointRegistry {
-    inner: Arc<dyn Registry>,
+    pub(super) inner: Arc<dyn Registry>,
     points: KillPoints,
     full: AtomicBool,
     refused: AtomicU64,
@@ -59,7 +59,7 @@ impl KillPointRegistry {
         self.refused.load(Ordering::Relaxed)
     }
 
-    async fn write<T>(
+    pub(super) async fn write<T>(
         &self,
         name: &'static str,
         act: impl Future<Output = Result<T, RegistryError>>,

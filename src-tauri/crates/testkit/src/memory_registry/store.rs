@@ -21,6 +21,7 @@ use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;
+use crate::memory_registry::control::ControlTokens;
 use crate::memory_registry::halts::HaltStore;
 use crate::memory_registry::plans::PlanStore;
 use crate::memory_registry::token_usage::UsageStore;
@@ -87,6 +88,7 @@ pub(crate) struct MemoryStore {
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
     pub(crate) plans: PlanStore,
+    pub(crate) control: ControlTokens,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

@@ -190,12 +190,12 @@ fn condition_words(filter: &PlanFilter) -> Vec<Condition> {
     conditions
 }
 
-fn filter_words(filter: &PlanFilter) -> String {
+pub(crate) fn filter_words(filter: &PlanFilter) -> String {
     let words: Vec<String> = condition_words(filter).into_iter().map(|(words, _)| words).collect();
     if words.is_empty() { "all open tasks".to_owned() } else { words.join(", ") }
 }
 
-fn is_asked(task: &TaskHandle, act: BulkActDto) -> bool {
+pub(crate) fn is_asked(task: &TaskHandle, act: BulkActDto) -> bool {
     match (&task.intent, act) {
         (Intent::Revoked(_), _) => true,
         (Intent::Cancel(cancel), BulkActDto::Cancel) => !matches!(cancel.delivery, Delivery::Refused { .. }),

@@ -11,6 +11,7 @@ use domain::task::status::{CancelState, Intent};
 use domain::task::{Refusal, TaskHandle};
 use engine::EngineError;
 use futures::StreamExt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -50,7 +51,7 @@ pub struct CancelTasks {
 }
 
 /// A task to take from its agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RevokeTask {
     pub id: String,

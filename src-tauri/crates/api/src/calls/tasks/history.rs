@@ -43,9 +43,12 @@ impl Api {
         for fact in &facts {
             let agent = match fact.actor {
                 Actor::Agent(agent) => self.agent_name(agent, &mut names).await?,
-                Actor::Person(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => {
-                    String::new()
-                }
+                Actor::Person(_)
+                | Actor::Server(_)
+                | Actor::System(_)
+                | Actor::Rule(_)
+                | Actor::Control(_)
+                | Actor::Unknown(_) => String::new(),
             };
             events.push(HistoryEvent::of(fact, &server, &agent));
         }
@@ -92,14 +95,19 @@ impl Api {
         let first = self.registry.audit_page(Some(id), 0, 1).await?.rows;
         Ok(first.first().and_then(|row| match &row.event.actor {
             Actor::Person(person) => Some(person.to_string()),
-            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => None,
+            Actor::Agent(_)
+            | Actor::Server(_)
+            | Actor::System(_)
+            | Actor::Rule(_)
+            | Actor::Control(_)
+            | Actor::Unknown(_) => None,
         }))
     }
 
     /// What people decided about a task, oldest first. Facts about how a server took it are left out.
     pub(crate) async fn decisions_on(&self, id: HandleId, server: &str) -> Result<Vec<HistoryEvent>, ApiError> {
         let facts = self.facts_of(id).await?;
-        let decided = facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_)));
+        let decided = facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_) | Actor::Control(_)));
         Ok(decided.map(|fact| HistoryEvent::of(fact, server, "")).collect())
     }
 

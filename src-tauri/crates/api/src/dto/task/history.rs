@@ -145,6 +145,7 @@ impl HistoryEvent {
             Actor::Server(_) => (HistoryLane::Server, ActorDto::Server, server.to_owned()),
             Actor::System(LIMIT) => (HistoryLane::Policy, ActorDto::Limit, TASKWARDEN.to_owned()),
             Actor::System(_) | Actor::Rule(_) => (HistoryLane::Policy, ActorDto::Taskwarden, TASKWARDEN.to_owned()),
+            Actor::Control(_) => (HistoryLane::Policy, ActorDto::Taskwarden, event.actor.to_string()),
             Actor::Unknown(text) => (HistoryLane::Policy, ActorDto::Taskwarden, text.clone()),
         };
         let key = match &event.subject {

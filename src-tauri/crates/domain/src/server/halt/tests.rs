@@ -19,7 +19,7 @@ fn order(subject: HaltSubject, effects: &[HaltEffect], second: i64) -> HaltOrder
         subject,
         effects: effects.iter().copied().collect(),
         at: at(second),
-        by: Some(ada()),
+        by: Some(ada().into()),
         reason: "wrong month".into(),
         lifted: BTreeMap::new(),
     }

@@ -7,6 +7,7 @@
 use crate::audit::{Actor, Verb};
 use crate::client::profile::ClientProfile;
 use crate::ids::PersonId;
+use crate::task::decider::Decider;
 use crate::task::{AgentView, Attention, Effect, EscalationStep, Refusal, TaskHandle, Transition, agent_view};
 use crate::time::Timestamp;
 use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped};
@@ -87,7 +88,7 @@ pub enum HoldVerdict {
 /// A hold on the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultHold {
-    /// Who holds it back; `None`: a rule does, from the beginning.
+    /// Who holds it back; `None`: a rule does from the beginning, or a control token that halted the work.
     pub by: Option<PersonId>,
     pub at: Timestamp,
     pub why: HoldReason,
@@ -108,7 +109,8 @@ impl TaskHandle {
     ///
     /// # Errors
     /// A [`Refusal`] when no agent waits for it, it is held or was decided about, or the agent may have seen its end.
-    pub fn hold(&self, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
+    pub fn hold(&self, by: impl Into<Decider>, now: Timestamp) -> Result<Transition, Refusal> {
+        let by = by.into();
         if self.agent.is_none() {
             return Err(Refusal::NotHeld);
         }
@@ -128,11 +130,11 @@ impl TaskHandle {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
         }
         let mut step = Transition::none(self);
-        step.next.hold = Some(ResultHold { by: Some(by.clone()), at: now, why: HoldReason::Review, verdict: None });
+        step.next.hold = Some(ResultHold { by: by.person().cloned(), at: now, why: HoldReason::Review, verdict: None });
         if self.cancel_request().is_some() {
-            step.note_step(EscalationStep::HoldResult, &by.into(), now, None);
+            step.note_step(EscalationStep::HoldResult, &by, now, None);
         }
-        step.fact(now, Actor::Person(by.clone()), Verb::ResultHeld, "");
+        step.fact(now, by.actor(), Verb::ResultHeld, "");
         Ok(step.settle(self, now))
     }
 

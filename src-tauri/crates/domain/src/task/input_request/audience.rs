@@ -92,8 +92,8 @@ impl TaskHandle {
                 let theirs = self.agent == Some(*id) && self.may_ask_agent(&request.ask);
                 if theirs { Ok(()) } else { Err(Refusal::NotForAgent(request.key.clone())) }
             }
-            // A limit cancels; it answers nothing.
-            Decider::Limit => Err(Refusal::NotForAgent(request.key.clone())),
+            // A limit and a control token cancel; they answer nothing.
+            Decider::Limit | Decider::Control(_) => Err(Refusal::NotForAgent(request.key.clone())),
         }
     }
 }

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use domain::ids::{HaltId, HandleId, PersonId};
+use domain::ids::{HaltId, HandleId};
 use domain::ports::{HaltUnit, RegistryError};
 use domain::server::halt::{HaltEffect, HaltedWork};
+use domain::task::decider::Decider;
 use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
@@ -100,7 +101,7 @@ async fn cancel(core: &EngineCore, id: HandleId) {
 }
 
 /// A cancel, and a hold of what may still arrive. A task that is over, or was asked before, stays as it is.
-fn halted(handle: &TaskHandle, by: &PersonId, reason: &str, now: Timestamp) -> Transition {
+fn halted(handle: &TaskHandle, by: &Decider, reason: &str, now: Timestamp) -> Transition {
     let asked = handle.cancel(by, Some(reason), now).unwrap_or_else(|_| Transition::none(handle));
     then(asked, |next| next.hold(by, now).unwrap_or_else(|_| Transition::none(next)))
 }

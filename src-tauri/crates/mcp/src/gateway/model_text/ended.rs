@@ -92,6 +92,14 @@ pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
                 at(wish.at)
             )
         }
+        Decider::Control(_) => {
+            let why = wish.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!(
+                "A supervisor program that the user allowed cancelled this call {}{why}. {work} Do not repeat this call \
+                 unless the user asks for it.",
+                at(wish.at)
+            )
+        }
         // A standing answer answers; it cancels nothing.
         Decider::Rule(_) => a_person("cancelled this call", &at(wish.at), wish.reason.as_deref()),
         Decider::Agent(_) => format!("You asked {} for this call to be cancelled. {work}", at(wish.at)),

@@ -33,7 +33,7 @@ use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use serde_json::{Value, json};
 
-pub(crate) use plans::plans;
+pub(crate) use plans::{control_tokens, plans};
 
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
@@ -414,7 +414,7 @@ pub(crate) fn halts() -> Vec<Halt> {
         subject,
         effects: effects.iter().copied().collect(),
         at: at(141),
-        by: Some(ada()),
+        by: Some(ada().into()),
         reason: "why \"x\"".into(),
         lifted: BTreeMap::new(),
     };

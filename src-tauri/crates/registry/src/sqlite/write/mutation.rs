@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::hidden_tasks::HiddenRows;
 use super::removal::RemovalPlan;
 use crate::sqlite::tables::agents::AgentRow;
+use crate::sqlite::tables::agents::control::ControlRow;
 use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
@@ -41,6 +42,7 @@ pub(crate) enum Mutation {
     Hide(HiddenRows),
     PutHalt(Box<HaltRow>),
     PutPlan(Box<PlanRow>),
+    PutControl(Box<ControlRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -114,6 +116,7 @@ impl Mutation {
             Self::RemoveServer(..) | Self::Remove(_) | Self::PutHalt(_) => true,
             Self::PutRule(row) => row.is_removal(),
             Self::PutPlan(row) => row.is_small(),
+            Self::PutControl(row) => row.is_urgent(),
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
             Self::RecordAudit(audit) => is_decided(audit),

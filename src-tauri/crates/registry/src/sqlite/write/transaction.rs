@@ -67,6 +67,7 @@ impl BatchShape {
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
             Mutation::PutHalt(row) => alike(16, row.audit.len()),
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
+            Mutation::PutControl(row) => alike(row.shape(), row.audit().len()),
         }
     }
 }
@@ -114,6 +115,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::Hide(_)
                 | Mutation::PutHalt(_)
                 | Mutation::PutPlan(_)
+                | Mutation::PutControl(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -236,6 +238,11 @@ impl<'a> WriteTransaction<'a> {
             Mutation::PutPlan(row) => {
                 rules::plans::put(&mut self.batch, row);
                 self.add_audit(connection, &row.audit).await?;
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::PutControl(row) => {
+                agents::control::put(&mut self.batch, row);
+                self.add_audit(connection, row.audit()).await?;
                 Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {

@@ -72,7 +72,7 @@ const LIST: [Allowed; 14] = [
     Allowed {
         name: "api",
         ours: "domain engine",
-        outside: "base64 futures idna jiff parking_lot serde serde_json thiserror tokio ts-rs url",
+        outside: "base64 futures idna jiff parking_lot schemars serde serde_json thiserror tokio ts-rs url",
         dev: "testkit",
         build: "",
     },

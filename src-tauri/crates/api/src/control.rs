@@ -1,0 +1,18 @@
+//! The calls of supervisor programs with a control token (decision 0066).
+//!
+//! A program reaches the table in `table.rs` and nothing else. Each call has a body of its own, which reads only tasks in
+//! the reach of the token and gives only the fields that its types name; what a person's call gives is never cut down.
+//! `caller.rs` is who asks, `answers.rs` a call from its text to its status, `openapi.rs` the document.
+
+mod answers;
+mod caller;
+pub mod halts;
+mod lookup;
+pub mod openapi;
+pub mod plans;
+mod table;
+pub mod tasks;
+
+pub use answers::{ControlReply, ControlRequest};
+pub use caller::ControlCaller;
+pub use table::{CONTROL_CALLS, ControlEntry};

@@ -1,0 +1,80 @@
+//! A supervisor program, and what its control token lets it do.
+//!
+//! The door gives the text of a token; who it belongs to and whether it is in force is the engine's. Scopes become
+//! abilities here and nowhere else; which calls need them is in `table.rs`.
+
+use std::sync::Arc;
+
+use domain::agent::TokenDigest;
+use domain::agent::control_token::{ControlScope, ControlToken};
+use domain::ids::ControlTokenId;
+use domain::task::decider::Decider;
+
+use crate::api::Api;
+use crate::caller::{Ability, AbilitySet};
+use crate::error::{ApiError, Code};
+
+/// A supervisor program whose token is in force.
+#[derive(Debug, Clone)]
+pub struct ControlCaller {
+    pub(crate) token: Arc<ControlToken>,
+}
+
+impl ControlCaller {
+    pub(crate) fn decider(&self) -> Decider {
+        Decider::Control(self.token.id)
+    }
+
+    /// What its scopes let it do. Revoking asks to cancel as well, so its scope has both.
+    fn abilities(&self) -> AbilitySet {
+        let mut abilities = Vec::new();
+        for scope in &self.token.scopes {
+            match scope {
+                ControlScope::Read => abilities.push(Ability::Read),
+                ControlScope::Cancel => abilities.push(Ability::Cancel),
+                ControlScope::Revoke => abilities.extend([Ability::Cancel, Ability::Revoke]),
+                ControlScope::Halt => abilities.push(Ability::Halt),
+            }
+        }
+        AbilitySet::of(&abilities)
+    }
+
+    pub(crate) fn may(&self, ability: Ability) -> bool {
+        self.abilities().has(ability)
+    }
+
+    /// The id of its token, for logs.
+    #[must_use]
+    pub fn id(&self) -> ControlTokenId {
+        self.token.id
+    }
+}
+
+impl Api {
+    /// The program that a control token belongs to; `None` when there is no such token in force.
+    #[must_use]
+    pub fn control_caller(&self, token: &str) -> Option<ControlCaller> {
+        if !token.starts_with(ControlToken::PREFIX) {
+            return None;
+        }
+        let token = self.engine()?.control_token_of(&TokenDigest::of(token))?;
+        Some(ControlCaller { token })
+    }
+
+    /// The reason of a call, when the token needs one.
+    pub(crate) fn control_reason(
+        &self,
+        caller: &ControlCaller,
+        text: Option<&str>,
+    ) -> Result<Option<String>, ApiError> {
+        let reason = self.bounded_reason(text)?;
+        if reason.is_none() && caller.token.needs_reason {
+            return Err(ApiError::new(
+                Code::Usage,
+                "this control token needs a reason",
+                "Say in `reason` why; it is kept in the audit log. Nothing was asked.",
+            ));
+        }
+        Ok(reason)
+    }
+}

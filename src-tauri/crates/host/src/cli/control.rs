@@ -1,0 +1,212 @@
+//! `taskwarden control`: make, list and revoke control tokens, with which supervisor programs end work.
+//!
+//! What a token may do is the core's; the token itself is printed once, alone on standard output.
+
+use anstyle::AnsiColor;
+use api::calls::Nothing;
+use api::calls::control_tokens::{
+    AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
+};
+use api::dto::moment;
+use api::format::time;
+use api::{ApiError, Code};
+use clap::{Args, Subcommand};
+
+use super::halt::tool;
+use super::output::screen::Screen;
+use super::output::sentences;
+use super::output::sentences::one_line;
+use super::output::table::{self, TableCell, TableLayout, text, toned};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
+use crate::config::Config;
+
+/// Commands about control tokens.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ControlCommand {
+    /// Make a control token, and print it once.
+    Add(Box<AddControlArgs>),
+    /// List all control tokens.
+    List,
+    /// Revoke a control token at once. What it began ends after the current task.
+    Revoke {
+        /// The token's name or id.
+        name: String,
+    },
+}
+
+/// The token to make.
+#[derive(Debug, Args)]
+pub(crate) struct AddControlArgs {
+    /// A name for it, such as `night-watch`.
+    name: String,
+    /// What it may do: read, cancel, revoke (which cancels as well), halt.
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',', required = true)]
+    scope: Vec<String>,
+    /// It reaches tasks of this agent. Can be repeated.
+    #[arg(long = "agent", value_name = "AGENT")]
+    agents: Vec<String>,
+    /// It reaches tasks on this server. Can be repeated.
+    #[arg(long = "server", value_name = "SERVER")]
+    servers: Vec<String>,
+    /// It reaches calls of this tool. Can be repeated.
+    #[arg(long = "tool", value_name = "SERVER/TOOL")]
+    tools: Vec<String>,
+    /// It reaches everything.
+    #[arg(long)]
+    all: bool,
+    /// The agent that holds the token. It does not reach that agent's own tasks.
+    #[arg(long, value_name = "AGENT")]
+    held_by: Option<String>,
+    /// It reaches the tasks of the agent that holds it, and no others.
+    #[arg(long, requires = "held_by")]
+    own_tasks: bool,
+    /// Tasks that one call may end. Default: 20.
+    #[arg(long, value_name = "N")]
+    per_call: Option<u32>,
+    /// Tasks that it may end in an hour. Default: 100.
+    #[arg(long, value_name = "N")]
+    per_hour: Option<u32>,
+    /// Each call that ends work must say why.
+    #[arg(long)]
+    needs_reason: bool,
+    /// Tasks are ended by a plan only.
+    #[arg(long)]
+    needs_plan: bool,
+    /// How long it is valid, such as `12h` or `30d`. Default: until it is revoked.
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+pub(crate) async fn run(command: ControlCommand, config: &Config, screen: &Screen) -> CommandResult {
+    match command {
+        ControlCommand::Add(input) => add(*input, config, screen).await,
+        ControlCommand::List => list(config, screen).await,
+        ControlCommand::Revoke { name } => {
+            let core = CoreClient::attach(config)?;
+            let revoked: ControlTokenFacts = core.request("controlTokens.revoke", &OneControlToken { name }).await?;
+            if screen.is_json() {
+                return screen.json(&revoked);
+            }
+            screen.line(&format!("Control token `{}` opens nothing any more.", revoked.name));
+            Ok(DONE)
+        }
+    }
+}
+
+async fn add(input: AddControlArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let input = AddControlToken {
+        name: input.name,
+        scopes: input.scope,
+        agents: input.agents,
+        servers: input.servers,
+        tools: input.tools.iter().map(|text| tool(text)).collect::<Result<_, _>>()?,
+        all: input.all,
+        held_by: input.held_by,
+        own_tasks: input.own_tasks,
+        per_call: input.per_call,
+        per_hour: input.per_hour,
+        needs_reason: input.needs_reason,
+        needs_plan: input.needs_plan,
+        valid_ms: input.until.as_deref().map(span_ms).transpose()?,
+    };
+    let added: ControlTokenAdded = CoreClient::attach(config)?.request("controlTokens.add", &input).await?;
+    if screen.is_json() {
+        return screen.json(&added);
+    }
+    screen.note(&format!("Control token `{}` was made; it cannot be shown again:", added.facts.name));
+    screen.line(&added.token);
+    screen.note(&format!("It may {} {}.", added.facts.scopes.join(", "), reach_words(&added.facts)));
+    match &added.url {
+        Some(url) => screen.note(&format!("It opens {url}, with `Authorization: Bearer TOKEN`.")),
+        None => screen.note("The core has no listener now, so nothing can use it yet."),
+    }
+    Ok(DONE)
+}
+
+async fn list(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let list: ControlTokenList = core.request("controlTokens.list", &Nothing {}).await?;
+    if screen.is_json() {
+        return screen.json(&list);
+    }
+    if list.tokens.is_empty() {
+        screen.line("No control token yet. Make one: taskwarden control add NAME --scope cancel --agent AGENT");
+        return Ok(DONE);
+    }
+    let layout = TableLayout {
+        header: &["NAME", "STATE", "SCOPES", "REACHES", "TASKS", "UNTIL"],
+        cut: &["REACHES"],
+        spare: &["TASKS", "UNTIL"],
+    };
+    table::print(screen, layout, list.tokens.iter().map(row).collect());
+    Ok(DONE)
+}
+
+fn row(token: &ControlTokenFacts) -> Vec<TableCell> {
+    let now = sentences::now();
+    let left = |at: &str| moment(at).map_or_else(|| at.to_owned(), |at| format!("{} left", time::span(at.since(now))));
+    vec![
+        text(token.name.clone()),
+        match (&token.revoked_at, token.in_force) {
+            (Some(_), _) => toned("revoked", AnsiColor::Red),
+            (None, true) => toned("in force", AnsiColor::Green),
+            (None, false) => toned("time is over", AnsiColor::Yellow),
+        },
+        text(token.scopes.join(", ")),
+        text(one_line(&reach_words(token))),
+        text(format!("{} a call, {} an hour", token.per_call, token.per_hour)),
+        text(token.until.as_deref().filter(|_| token.in_force).map_or_else(|| "-".to_owned(), left)),
+    ]
+}
+
+/// What it reaches, as the end of a sentence.
+fn reach_words(token: &ControlTokenFacts) -> String {
+    let mut parts = Vec::new();
+    if !token.agents.is_empty() {
+        parts.push(format!("of {}", token.agents.join(" or ")));
+    }
+    if !token.servers.is_empty() {
+        parts.push(format!("on {}", token.servers.join(" or ")));
+    }
+    if !token.tools.is_empty() {
+        let tools: Vec<String> = token.tools.iter().map(|tool| format!("{}/{}", tool.server, tool.tool)).collect();
+        parts.push(format!("by {}", tools.join(" or ")));
+    }
+    match (&token.held_by, token.own_tasks) {
+        (Some(agent), true) => parts.push(format!("of {agent} itself")),
+        (Some(agent), false) => parts.push(format!("not of {agent}, which holds it")),
+        (None, _) => {}
+    }
+    if parts.is_empty() { "all tasks".to_owned() } else { format!("tasks {}", parts.join(", ")) }
+}
+
+/// `90s`, `15m`, `12h` or `30d` in milliseconds.
+fn span_ms(text: &str) -> Result<u64, ApiError> {
+    let units = [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    units
+        .into_iter()
+        .find_map(|(unit, millis)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(millis))
+        .ok_or_else(|| {
+            ApiError::new(
+                Code::Usage,
+                format!("`{}` is not a length of time", one_line(text)),
+                "Write a number with its unit, such as `90s`, `15m`, `12h` or `30d`.",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_of_time_has_a_unit_and_never_overflows() {
+        for (text, millis) in [("90s", 90_000), ("15m", 900_000), ("12h", 43_200_000), ("30d", 2_592_000_000)] {
+            assert_eq!(span_ms(text).ok(), Some(millis), "`{text}`");
+        }
+        for bad in ["", "30", "d", "-1d", "1.5h", "99999999999999999d", "1 d"] {
+            assert!(span_ms(bad).is_err(), "`{bad}` is refused");
+        }
+    }
+}
