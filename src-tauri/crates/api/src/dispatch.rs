@@ -16,6 +16,7 @@ use crate::calls::clients::{ClientList, ReadClients};
 use crate::calls::control_tokens::{
     AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
 };
+use crate::calls::core::audit::{ListAudit, OneAuditRow};
 use crate::calls::core::doctor::CoreFacts;
 use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
@@ -50,6 +51,7 @@ use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDat
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
+use crate::dto::core::audit::{AuditListDto, AuditShownDto};
 use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
@@ -203,6 +205,8 @@ calls! {
     "storage.show" reads Read storage_show: Nothing => StorageDto;
     "storage.set" acts Configure storage_set: SetStorage => StorageDto;
     "storage.clean" acts Configure storage_clean: CleanStorage => StorageCleaned;
+    "audit.list" reads ReadAudit audit_list: ListAudit => AuditListDto;
+    "audit.show" reads ReadAudit audit_show: OneAuditRow => AuditShownDto;
     "audit.verify" reads ReadAudit audit_verify: VerifyAudit => AuditVerifiedDto;
     "feed.focus" acts Read feed_focus: FocusInput => Done;
     "core.ping" reads Health core_ping: Nothing => Done;

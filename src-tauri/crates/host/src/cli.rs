@@ -82,7 +82,7 @@ enum Command {
     Control(control::ControlCommand),
     /// Show what is stored and for how long, change the limits, and clean up.
     Storage(storage::StorageArgs),
-    /// Check the audit log.
+    /// Read and check the audit log.
     #[command(subcommand)]
     Audit(storage::audit::AuditCommand),
     /// Check the installation, and say how to fix each problem.

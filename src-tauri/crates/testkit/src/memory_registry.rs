@@ -6,6 +6,7 @@
 
 mod agents;
 mod audit_chain;
+mod audit_rows;
 mod control;
 mod halts;
 mod plans;

@@ -336,6 +336,70 @@ hostAscii?: string, };
 /** What happens at a limit. */
 export type AtLimitDto = "warn" | "ask" | "hold" | "stop";
 
+/** Which rows of the audit log; what is null lets every row pass. */
+export type AuditFilterDto = {
+/** The first row number. */
+first: number | null,
+/** The last row number. */
+last: number | null,
+/** From this time on: ISO 8601, or a date in UTC. */
+since: string | null,
+/** Before this time: ISO 8601, or a date in UTC. */
+until: string | null,
+/** `person`, `agent`, `server` or `system`, or a whole actor such as `person:ada`. */
+actor: string | null,
+/** One of these verbs; every verb when empty. */
+verbs: Array<string>,
+/** `handle`, `request`, `server`, `agent` or `store`, or a whole subject as a row has it. */
+subject: string | null,
+/** The name or id of a server. */
+server: string | null,
+/** The name or id of an agent. */
+agent: string | null,
+/** The handle of a task or a unique beginning of it: rows about it and its questions. */
+task: string | null,
+/** Words of the note. */
+text: string | null, };
+
+/** A page of the audit log, newest first. */
+export type AuditListDto = { rows: Array<AuditRowDto>,
+/** Where the next page begins; null at the end. A page may be short, even empty, and not the last. */
+next: number | null,
+/** The first row that is still there; 0 without rows. */
+first: number,
+/** The last row that was written; 0 without rows. */
+last: number, };
+
+/** A row of the audit log. */
+export type AuditRowDto = { number: number, at: string,
+/** Who acted, as the row has it: `person:NAME`, `agent:ID`, `server:ID` or `system:PART`. */
+actor: string,
+/** The name of who acted. */
+who: string,
+/** What was done, as the row has it: a newer version may have written a word that this one does not know. */
+verb: string,
+/** To what, as the row has it. */
+subject: string,
+/** The name of the server that it is about; null where it names none. */
+server: string | null,
+/** The name of the agent that it is about; null where it names none. */
+agent: string | null,
+/** A short sentence; null when it was erased. */
+note: string | null,
+/** What is known beyond the note: the door and the process of a decision, or the rule that decided. */
+detail: { [key in string]: string }, layout: number, hash: string,
+/** Whether its fields give its hash. */
+fits: boolean, };
+
+/** A row of the audit log with its place in the chain. */
+export type AuditShownDto = { row: AuditRowDto,
+/** The hash that it has of the row before. */
+previous: string, before: AuditRowDto | null, after: AuditRowDto | null,
+/** Whether the rows beside it, as far as there are any, link to it and it to them. */
+isLinked: boolean,
+/** What the row does not say or prove, in sentences. */
+unknown: Array<string>, };
+
 /** How far the audit log is verified. */
 export type AuditVerifiedDto = {
 /** Rows checked now. */
@@ -1165,6 +1229,10 @@ offset?: number | null,
 /** Questions on the page at most; a page of `asking.answered_page_rows` when left out. */
 limit?: number | null, };
 
+export type ListAudit = { filter: AuditFilterDto,
+/** Continue after a page: its `next` value. */
+before: number | null, limit: number | null, };
+
 /** Which kind to list. */
 export type ListDesk = {
 /** `view`, `snooze`, `draft` or `setting`. */
@@ -1359,6 +1427,9 @@ agent: string, };
 export type OneAnswerRule = {
 /** Its id, `ans_…`. */
 rule: string, };
+
+/** Names one row of the audit log. */
+export type OneAuditRow = { number: number, };
 
 /** One tool of a server, whose change is shown. */
 export type OneChangedTool = { name: string, tool: string, };
@@ -2971,6 +3042,8 @@ export interface Calls {
   "storage.show": [Nothing, StorageDto];
   "storage.set": [SetStorage, StorageDto];
   "storage.clean": [CleanStorage, StorageCleaned];
+  "audit.list": [ListAudit, AuditListDto];
+  "audit.show": [OneAuditRow, AuditShownDto];
   "audit.verify": [VerifyAudit, AuditVerifiedDto];
   "feed.focus": [FocusInput, Done];
   "core.ping": [Nothing, Done];

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is about one task, agent or server.
 
+pub mod audit;
 pub mod doctor;
 pub mod findings;
 pub mod limits;

@@ -1,5 +1,6 @@
 //! The core itself, as the status bar and the settings show it.
 
+pub mod audit;
 pub mod storage;
 
 use serde::{Deserialize, Serialize};

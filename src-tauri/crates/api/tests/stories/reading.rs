@@ -28,10 +28,11 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "halts.show" | "rules.list"
             | "inbox" | "doctor" | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean"
-            | "audit.verify" | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show"
-            | "sessions.list" => {
+            | "audit.list" | "audit.verify" | "tasks.list" | "demo.address" | "settings.change" | "core.ping"
+            | "limits.show" | "sessions.list" => {
                 json!({})
             }
+            "audit.show" => json!({"number": 1}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
             "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
             "budgets.chart" => json!({"starts": ["2026-11-21T00:00:00.000Z"]}),

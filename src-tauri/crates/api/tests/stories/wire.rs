@@ -78,6 +78,8 @@ async fn calls_and_frames_print_the_json_they_always_printed() {
         ("recording", json!({})),
         ("limits.show", json!({})),
         ("sessions.list", json!({})),
+        ("audit.list", json!({"limit": 2})),
+        ("audit.show", json!({"number": 2})),
         ("audit.verify", json!({})),
     ] {
         said.insert(name.into(), world.call(name, input).await);

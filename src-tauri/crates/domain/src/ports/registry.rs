@@ -3,6 +3,7 @@
 //! Every mutating method is one transaction that holds the state, the change rows with the counter, and the audit
 //! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
 
+pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod control;
 pub(crate) mod error;
@@ -12,6 +13,7 @@ pub(crate) mod task_list;
 use std::sync::Arc;
 
 use super::PortFuture;
+use super::registry::audit::{AuditQuery, AuditRows};
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
@@ -412,6 +414,8 @@ pub trait Registry: ControlStore {
         after: u64,
         limit: u32,
     ) -> PortFuture<'_, Result<AuditPage, RegistryError>>;
+    /// Audit rows by a filter, as they are stored.
+    fn audit_rows(&self, query: AuditQuery) -> PortFuture<'_, Result<AuditRows, RegistryError>>;
     /// When a handle will be polled next, as last flushed.
     fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>>;
     /// Facts for `doctor`, with a quick integrity check.

@@ -4,6 +4,7 @@
 
 mod access;
 mod agents;
+mod audit;
 mod background;
 mod bridge;
 mod broken;

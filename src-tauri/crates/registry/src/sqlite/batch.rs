@@ -34,6 +34,11 @@ impl StatementBatch {
         self
     }
 
+    /// The next value, where no further one follows in the same expression.
+    pub(crate) fn add_value<'q, T: Encode<'q, Sqlite> + Type<Sqlite> + 'q>(&mut self, value: T) {
+        self.with(value);
+    }
+
     /// How many statements it has.
     pub(crate) fn statements(&self) -> usize {
         self.statements

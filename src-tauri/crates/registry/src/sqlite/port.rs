@@ -11,10 +11,10 @@ use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, S
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, Registry,
-    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups,
-    TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -399,6 +399,10 @@ impl Registry for SqliteRegistry {
         limit: u32,
     ) -> PortFuture<'_, Result<AuditPage, RegistryError>> {
         Box::pin(self.read_audit(handle, after, limit))
+    }
+
+    fn audit_rows(&self, query: AuditQuery) -> PortFuture<'_, Result<AuditRows, RegistryError>> {
+        Box::pin(self.read_audit_rows(query))
     }
 
     fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {

@@ -3,6 +3,7 @@
 //! Readers see committed state only and run beside the writer. The rows of a single table are read in `tables/`.
 
 pub(crate) mod audit_check;
+pub(crate) mod audit_rows;
 pub(crate) mod counts;
 pub(crate) mod kept_answers;
 pub(crate) mod lineage;

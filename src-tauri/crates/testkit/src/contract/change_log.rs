@@ -1,9 +1,9 @@
 //! The change log never skips, and the audit chain holds.
 
-use domain::audit::Verb;
+use domain::audit::{Subject, Verb};
 use domain::ids::Seq;
 use domain::ports::change::{Change, Entity};
-use domain::ports::{AuditLink, Commit, CommitError, Registry};
+use domain::ports::{AuditFilter, AuditLink, AuditOrder, AuditQuery, Commit, CommitError, Registry};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
@@ -108,11 +108,61 @@ async fn check_audit(registry: &dyn Registry) {
     assert_eq!(notes, want, "one task's facts, oldest first");
     assert_eq!(own.next_after, None, "and no more");
 
+    check_filters(registry, &all).await;
     let mut bent = all;
     if let Some(link) = bent.get_mut(3) {
         link.event.note.push('!');
     }
     assert!(audit_finding(&bent).is_some(), "a changed note does not verify");
+}
+
+/// Every number that a filter finds, by pages of three.
+async fn numbers(registry: &dyn Registry, filter: &AuditFilter, order: AuditOrder) -> Vec<u64> {
+    let (mut found, mut behind) = (Vec::new(), None);
+    loop {
+        let query = AuditQuery { filter: filter.clone(), order, behind, limit: 3 };
+        let page = registry.audit_rows(query).await.expect("rows can be read");
+        assert!(page.rows.len() <= 3 && page.rows.iter().all(|row| row.fits), "a page of sound rows: {page:?}");
+        found.extend(page.rows.iter().map(|row| row.number));
+        match page.next {
+            Some(next) => behind = Some(next),
+            None => return found,
+        }
+    }
+}
+
+async fn check_filters(registry: &dyn Registry, all: &[AuditLink]) {
+    let task = FIXTURES.id(0);
+    let of_task = AuditFilter { task: Some(task), ..AuditFilter::default() };
+    let is_of_task = |link: &&AuditLink| link.event.subject == Subject::Handle(task);
+    let wanted: Vec<u64> = all.iter().filter(is_of_task).map(|link| link.number).collect();
+    assert_eq!(numbers(registry, &of_task, AuditOrder::OldestFirst).await, wanted, "pages leave out and repeat no row");
+    let newest: Vec<u64> = wanted.iter().rev().copied().collect();
+    assert_eq!(numbers(registry, &of_task, AuditOrder::NewestFirst).await, newest, "from either end");
+    let last = all.len() as u64;
+    let later = all.last().map_or(Timestamp::EPOCH, |link| link.event.at).shifted(1);
+    let narrow = |change: &dyn Fn(&mut AuditFilter)| {
+        let mut filter = AuditFilter { first: Some(last - 1), ..AuditFilter::default() };
+        change(&mut filter);
+        filter
+    };
+    for (filter, wanted, what) in [
+        (narrow(&|_| {}), vec![last - 1, last], "from a number on"),
+        (narrow(&|filter| filter.last = Some(last - 1)), vec![last - 1], "up to a number"),
+        (narrow(&|filter| filter.verbs = vec!["lost".into()]), vec![last], "by verb"),
+        (narrow(&|filter| filter.verbs = vec!["lost".into(), "revoked".into()]), vec![last - 1, last], "by verbs"),
+        (narrow(&|filter| filter.actor = Some("person".into())), vec![last - 1, last], "by the kind of actor"),
+        (narrow(&|filter| filter.actor = Some("person:ada".into())), vec![last - 1, last], "by the whole actor"),
+        (narrow(&|filter| filter.actor = Some("person:ad".into())), vec![], "not by its beginning"),
+        (narrow(&|filter| filter.subject = Some("handle".into())), vec![last - 1, last], "by the kind of subject"),
+        (narrow(&|filter| filter.subject = Some("hand".into())), vec![], "not by the beginning of its kind"),
+        (narrow(&|filter| filter.text = Some("TW".into())), vec![last], "by words in either case"),
+        (narrow(&|filter| filter.text = Some("_w%".into())), vec![], "letters stand for themselves"),
+        (narrow(&|filter| filter.since = Some(later)), vec![], "since a time"),
+        (narrow(&|filter| filter.until = Some(later)), vec![last - 1, last], "until a time"),
+    ] {
+        assert_eq!(numbers(registry, &filter, AuditOrder::OldestFirst).await, wanted, "{what}");
+    }
 }
 
 async fn check_pruning(registry: &dyn Registry) {

@@ -11,10 +11,10 @@ use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, S
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, RecordingFault,
-    Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts,
-    TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit,
+    SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -214,6 +214,7 @@ impl Registry for KillPointRegistry {
         newest_seq() -> Seq;
         changes_since(after: Seq, limit: u32) -> Changes;
         audit_page(handle: Option<HandleId>, after: u64, limit: u32) -> AuditPage;
+        audit_rows(query: AuditQuery) -> AuditRows;
         next_poll(id: HandleId) -> Option<Timestamp>;
         facts() -> RegistryFacts;
         storage(limits: RetentionPolicy, now: Timestamp) -> StorageFacts;

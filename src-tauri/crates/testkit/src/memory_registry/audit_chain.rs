@@ -7,7 +7,7 @@ use domain::audit::{AuditEvent, Subject};
 use domain::ports::{AuditLink, SaltedFields};
 use sha2::{Digest, Sha256};
 
-fn subject(subject: &Subject) -> String {
+pub(super) fn subject(subject: &Subject) -> String {
     match subject {
         Subject::Handle(id) => format!("handle:{id}"),
         Subject::Request(id, key) => format!("request:{id}:{key}"),
@@ -18,7 +18,7 @@ fn subject(subject: &Subject) -> String {
     }
 }
 
-fn unhex(text: &str) -> Vec<u8> {
+pub(super) fn unhex(text: &str) -> Vec<u8> {
     text.as_bytes().chunks(2).filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use domain::agent::Agent;
-use domain::audit::{AuditEvent, Subject};
+use domain::audit::AuditEvent;
 use domain::budget::price::Price;
 use domain::budget::window::Window;
 use domain::ids::{AgentId, HaltId, HandleId, JobKey, OperationId, PlanId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, HaltUnit,
-    HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded, Recording, Registry,
-    RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor,
-    TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -31,7 +31,7 @@ use domain::time::Timestamp;
 
 use super::MemoryRegistry;
 use super::store::{StoredTask, due, is_asked_for, needs_attention};
-use super::{agents, halts, plans, questions, storage, task_list};
+use super::{agents, audit_rows, halts, plans, questions, storage, task_list};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -434,19 +434,12 @@ impl Registry for MemoryRegistry {
         limit: u32,
     ) -> PortFuture<'_, Result<AuditPage, RegistryError>> {
         ready(self.with(|state, policy| {
-            let of = |subject: &Subject| match subject {
-                Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-                Subject::Server(_) | Subject::Agent(_) | Subject::Store | Subject::Unknown(_) => None,
-            };
-            let asked = |link: &&domain::ports::AuditLink| {
-                link.number > after && handle.is_none_or(|handle| of(&link.event.subject) == Some(handle))
-            };
-            let limit = size(limit.clamp(1, policy.page_rows_max));
-            let mut rows: Vec<_> = state.audit.iter().filter(asked).take(limit + 1).cloned().collect();
-            let more = rows.len() > limit;
-            rows.truncate(limit);
-            AuditPage { next_after: rows.last().filter(|_| more).map(|last| last.number), rows }
+            audit_rows::page(&state.audit, handle, after, size(limit.clamp(1, policy.page_rows_max)))
         }))
+    }
+
+    fn audit_rows(&self, query: AuditQuery) -> PortFuture<'_, Result<AuditRows, RegistryError>> {
+        ready(self.with(|state, policy| audit_rows::filtered(&state.audit, &query, policy.page_rows_max)))
     }
 
     fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {

@@ -1,7 +1,9 @@
-//! `taskwarden audit verify`: whether every row of the audit log still fits the row before it.
+//! `taskwarden audit`: rows of the audit log, and whether every one still fits the row before it.
 //!
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked is described in
 //! the registry's audit rows, what it cannot prove in ruling 29.
+
+pub(crate) mod list;
 
 use api::calls::core::storage::VerifyAudit;
 use api::dto::AuditVerifiedDto;
@@ -17,12 +19,18 @@ use crate::config::Config;
 /// Commands about the audit log.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
+    /// List rows of the audit log, newest first.
+    List(list::AuditListArgs),
+    /// Show one row with its neighbours, and what it does not prove.
+    Show(list::ShowArgs),
     /// Recompute the hash of every row and report the first that does not match. Exits with 1 if one does not match.
     Verify,
 }
 
 pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
+        AuditCommand::List(command) => list::list(command, config, screen).await,
+        AuditCommand::Show(command) => list::show(command, config, screen).await,
         AuditCommand::Verify => verify(config, screen).await,
     }
 }

@@ -1,0 +1,239 @@
+//! Audit rows by a filter, as they are stored.
+//!
+//! Rows are read by number, which is the key of the table, in windows of limited size, so that no filter holds up a
+//! reader however long the log is. A page that found little says where it stopped.
+
+use domain::ids::HandleId;
+use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows, RegistryError};
+use domain::time::Timestamp;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Connection, Row};
+
+use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::tables::audit::StoredAuditRow;
+use crate::sqlite::{SqliteRegistry, unsigned, whole};
+
+/// Numbers that one statement looks at. Judgement: some 50 ms without an index.
+const WINDOW: u64 = 100_000;
+/// Statements of one page. Judgement: a page of a filter that matches nothing takes a fraction of a second.
+const WINDOWS: u32 = 5;
+
+/// The numbers that may be on the page, both included.
+#[derive(Debug, Clone, Copy)]
+struct NumberRange {
+    low: u64,
+    high: u64,
+}
+
+impl NumberRange {
+    fn of(query: &AuditQuery, first: u64, last: u64) -> Self {
+        let low = query.filter.first.unwrap_or(1).max(first).max(1);
+        let high = query.filter.last.unwrap_or(u64::MAX).min(last);
+        match (query.order, query.behind) {
+            (AuditOrder::NewestFirst, Some(behind)) => Self { low, high: high.min(behind.saturating_sub(1)) },
+            (AuditOrder::OldestFirst, Some(behind)) => Self { low: low.max(behind.saturating_add(1)), high },
+            (AuditOrder::NewestFirst | AuditOrder::OldestFirst, None) => Self { low, high },
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        self.low > self.high
+    }
+
+    /// Takes the next window off.
+    fn next_window(&mut self, order: AuditOrder) -> Self {
+        let whole = *self;
+        match order {
+            AuditOrder::NewestFirst => {
+                let low = whole.high.saturating_sub(WINDOW - 1).max(whole.low);
+                self.high = low.saturating_sub(1);
+                Self { low, ..whole }
+            }
+            AuditOrder::OldestFirst => {
+                let high = whole.low.saturating_add(WINDOW - 1).min(whole.high);
+                self.low = high.saturating_add(1);
+                Self { high, ..whole }
+            }
+        }
+    }
+}
+
+/// The text as `LIKE` finds it anywhere.
+fn anywhere(text: &str) -> String {
+    let escaped: String =
+        text.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect();
+    format!("%{escaped}%")
+}
+
+/// Adds a condition on an actor or subject: the whole word, or the kind before the colon.
+fn add_kind(find: &mut Conditions, column: &str, word: &str) {
+    if word.contains(':') {
+        find.add(&format!("{column} = ?")).values.push(Bound::Text(word.into()));
+    } else {
+        let condition = find.add(&format!("({column} = ? OR ({column} >= ? AND {column} < ?))"));
+        // `;` is the character after `:`.
+        condition.values.extend([word.into(), format!("{word}:"), format!("{word};")].map(Bound::Text));
+    }
+}
+
+enum Bound {
+    Text(String),
+    Whole(i64),
+}
+
+/// Conditions with their values, in order.
+#[derive(Default)]
+struct Conditions {
+    sql: String,
+    values: Vec<Bound>,
+}
+
+impl Conditions {
+    fn add(&mut self, condition: &str) -> &mut Self {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self
+    }
+
+    fn of(filter: &AuditFilter) -> Self {
+        let AuditFilter { first: _, last: _, since, until, actor, verbs, subject, server, agent, task, text } = filter;
+        let mut all = Self::default();
+        if let Some(since) = since {
+            all.add("at >= ?").values.push(Bound::Whole(since.as_millis()));
+        }
+        if let Some(until) = until {
+            all.add("at < ?").values.push(Bound::Whole(until.as_millis()));
+        }
+        if let Some(actor) = actor {
+            add_kind(&mut all, "actor", actor);
+        }
+        if !verbs.is_empty() {
+            let marks = vec!["?"; verbs.len()].join(", ");
+            all.add(&format!("verb IN ({marks})")).values.extend(verbs.iter().cloned().map(Bound::Text));
+        }
+        if let Some(subject) = subject {
+            add_kind(&mut all, "subject", subject);
+        }
+        let ids = [
+            ("server", server.map(|id| id.to_string())),
+            ("agent", agent.map(|id| id.to_string())),
+            ("handle", task.as_ref().map(HandleId::to_string)),
+        ];
+        for (column, id) in ids {
+            if let Some(id) = id {
+                all.add(&format!("{column} = ?")).values.push(Bound::Text(id));
+            }
+        }
+        if let Some(text) = text {
+            all.add("note LIKE ? ESCAPE '\\'").values.push(Bound::Text(anywhere(text)));
+        }
+        all
+    }
+}
+
+/// The first row that is still there, and the last that was written; 0 without rows.
+async fn ends(connection: &mut SqliteConnection) -> Result<(u64, u64), sqlx::Error> {
+    let row = sqlx::query("SELECT (SELECT coalesce(min(number), 0) FROM audit), audit_number FROM store WHERE one = 1")
+        .fetch_one(connection)
+        .await?;
+    Ok((unsigned(row.try_get(0)?), unsigned(row.try_get(1)?)))
+}
+
+/// Rows of one window, at most `limit`.
+async fn window(
+    connection: &mut SqliteConnection,
+    conditions: &Conditions,
+    order: AuditOrder,
+    range: NumberRange,
+    limit: usize,
+) -> Result<Vec<SqliteRow>, sqlx::Error> {
+    let direction = match order {
+        AuditOrder::NewestFirst => "DESC",
+        AuditOrder::OldestFirst => "ASC",
+    };
+    let mut find = StatementBatch::default();
+    find.add(&format!(
+        "SELECT number, at, actor, verb, subject, note, previous, hash, origin, layout, server, agent, detail, salt, \
+         commitment, handle FROM audit WHERE number BETWEEN ? AND ?{} ORDER BY number {direction} LIMIT ?",
+        conditions.sql
+    ))
+    .with(whole(range.low))
+    .with(whole(range.high));
+    for value in &conditions.values {
+        match value {
+            Bound::Text(text) => find.add_value(text.clone()),
+            Bound::Whole(number) => find.add_value(*number),
+        }
+    }
+    find.add_value(i64::try_from(limit).unwrap_or(i64::MAX));
+    find.rows(connection).await
+}
+
+/// A row whose columns do not read is shown as far as they do, and does not fit.
+fn stored(row: &SqliteRow) -> Result<AuditRow, sqlx::Error> {
+    let hash_in = |column: usize| -> Option<[u8; 32]> { row.try_get::<&[u8], _>(column).ok()?.try_into().ok() };
+    let text = |column: usize| row.try_get::<Option<String>, _>(column).ok().flatten();
+    let layout = row.try_get::<i64, _>(9).ok().and_then(|layout| u8::try_from(layout).ok()).unwrap_or_default();
+    let salt = row.try_get::<Option<Vec<u8>>, _>(13).ok().flatten();
+    let is_erased = layout == 2 && salt.is_none();
+    let previous = hash_in(6);
+    let hash = hash_in(7);
+    let computed = StoredAuditRow::of(row).ok().and_then(|stored| stored.chain_row()?.hash(&previous?).ok());
+    Ok(AuditRow {
+        number: unsigned(row.try_get(0)?),
+        layout,
+        at: Timestamp::from_millis(row.try_get(1).unwrap_or_default()),
+        actor: text(2).unwrap_or_default(),
+        verb: text(3).unwrap_or_default(),
+        subject: text(4).unwrap_or_default(),
+        server: text(10).unwrap_or_default(),
+        agent: text(11).unwrap_or_default(),
+        note: text(5).filter(|_| !is_erased),
+        origin: text(8),
+        detail: text(12),
+        salt,
+        commitment: hash_in(14),
+        previous: previous.unwrap_or_default(),
+        hash: hash.unwrap_or_default(),
+        fits: hash.is_some() && computed == hash,
+    })
+}
+
+impl SqliteRegistry {
+    /// A page of audit rows by a filter.
+    pub(crate) async fn read_audit_rows(&self, query: AuditQuery) -> Result<AuditRows, RegistryError> {
+        let failed = || self.base.failed("read the audit log");
+        let limit = usize::try_from(query.limit.clamp(1, self.base.limits.page_rows_max)).unwrap_or(usize::MAX);
+        let conditions = Conditions::of(&query.filter);
+        let mut reader = self.reader().await?;
+        let mut snapshot = reader.begin().await.map_err(failed())?;
+        let (first, last) = ends(&mut snapshot).await.map_err(failed())?;
+        let mut left = NumberRange::of(&query, first, last);
+        let mut found: Vec<AuditRow> = Vec::new();
+        let mut looked_at = None;
+        for _ in 0..WINDOWS {
+            if left.is_empty() || found.len() >= limit {
+                break;
+            }
+            let range = left.next_window(query.order);
+            let rows =
+                window(&mut snapshot, &conditions, query.order, range, limit - found.len()).await.map_err(failed())?;
+            for row in &rows {
+                found.push(stored(row).map_err(failed())?);
+            }
+            looked_at = Some(match query.order {
+                AuditOrder::NewestFirst => range.low,
+                AuditOrder::OldestFirst => range.high,
+            });
+        }
+        snapshot.rollback().await.map_err(failed())?;
+        let next = if found.len() >= limit {
+            found.last().map(|row| row.number).filter(|behind| {
+                !NumberRange::of(&AuditQuery { behind: Some(*behind), ..query }, first, last).is_empty()
+            })
+        } else {
+            looked_at.filter(|_| !left.is_empty())
+        };
+        Ok(AuditRows { rows: found, next, first, last })
+    }
+}
