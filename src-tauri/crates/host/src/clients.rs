@@ -4,9 +4,12 @@
 //! formats, `entry.rs` turns an entry into a launch. What is imported or routed is decided in `api::calls::clients`.
 //! Nothing here contacts or starts anything.
 
+mod bridge_members;
 mod catalog;
 mod document;
+mod edit;
 mod entry;
+mod member_edit;
 mod places;
 mod reader;
 mod variables;
