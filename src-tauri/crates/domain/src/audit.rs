@@ -143,12 +143,14 @@ pub enum Verb {
     BulkBegun,
     /// The run of a plan ended; the note says how many tasks were asked.
     BulkEnded,
+    /// Servers in a file of an agent program were routed through Taskwarden, or taken back; the note says which.
+    ClientFileChanged,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -194,6 +196,7 @@ impl Verb {
         Self::Escalated,
         Self::BulkBegun,
         Self::BulkEnded,
+        Self::ClientFileChanged,
     ];
 
     /// The word of the export format.
@@ -245,6 +248,7 @@ impl Verb {
             Self::Escalated => "escalated",
             Self::BulkBegun => "bulkBegun",
             Self::BulkEnded => "bulkEnded",
+            Self::ClientFileChanged => "clientFileChanged",
             Self::Unknown(word) => word,
         }
     }

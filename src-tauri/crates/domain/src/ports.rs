@@ -15,6 +15,7 @@ use futures_core::future::BoxFuture;
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::error::RegistryError;
+pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::storage::{
     AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
 };

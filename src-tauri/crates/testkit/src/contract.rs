@@ -15,6 +15,7 @@ mod halts;
 mod inbox;
 mod plans;
 mod prices;
+mod routes;
 mod servers;
 mod storage;
 mod task_list;
@@ -64,6 +65,7 @@ pub async fn check(registry: &dyn Registry) {
     Box::pin(prices::check(registry)).await;
     halts::check(registry).await;
     plans::check(registry).await;
+    routes::check(registry).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

@@ -7,6 +7,7 @@
 
 mod call_intents;
 mod registry;
+mod routes;
 mod upstream;
 
 use std::collections::HashMap;

@@ -51,6 +51,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   halted: ["hand", "danger"],
   bulkBegun: ["hand", "attention"],
   bulkEnded: ["check", "neutral"],
+  clientFileChanged: ["key", "neutral"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

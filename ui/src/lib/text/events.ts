@@ -107,6 +107,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   halted: ({ who, actor }) => (actor === "person" ? `${who} halted work` : "The file HALT halted all calls"),
   bulkBegun: ({ who }) => `${who} asked many tasks to end`,
   bulkEnded: ({ who }) => `All tasks that ${who} asked to end were asked`,
+  clientFileChanged: ({ who, agent }) => `${who} changed how the program of ${agent} reaches its servers`,
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,

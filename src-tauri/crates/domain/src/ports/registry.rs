@@ -5,6 +5,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod error;
+pub(crate) mod routes;
 pub(crate) mod storage;
 pub(crate) mod task_list;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use super::PortFuture;
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::error::RegistryError;
+use super::registry::routes::RouteStore;
 use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
 use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
@@ -222,7 +224,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: Send + Sync + 'static {
+pub trait Registry: RouteStore + Send + Sync + 'static {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

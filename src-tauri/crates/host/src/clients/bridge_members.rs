@@ -17,8 +17,8 @@ pub(super) struct BridgeCommand {
     pub(super) home: Option<String>,
 }
 
-/// The members that turn an entry into a bridge; `None` where this shape cannot be edited.
-pub(super) fn members(shape: EntryShape, entry: &Value, bridge: &BridgeCommand) -> Option<Vec<MemberEdit>> {
+/// The members that turn an entry into a bridge. Entries of a list have none: nothing but the order says which is which.
+pub(super) fn members(shape: EntryShape, entry: &Value, bridge: &BridgeCommand) -> Vec<MemberEdit> {
     let env = bridge.home.as_ref().map(|home| json!({ "TASKWARDEN_HOME": home }));
     let (program, args) = (json!(bridge.program), json!(bridge.args));
     let mut members: Vec<(&str, Option<Value>)> = match shape {
@@ -41,8 +41,7 @@ pub(super) fn members(shape: EntryShape, entry: &Value, bridge: &BridgeCommand) 
             ("env_keys", None),
             ("uri", None),
         ],
-        // Its entries are a list, in which nothing but the order says which is which.
-        EntryShape::Continue => return None,
+        EntryShape::Continue => return Vec::new(),
     };
     members.extend([("cwd", None), ("url", None), ("headers", None)]);
     match shape {
@@ -63,11 +62,5 @@ pub(super) fn members(shape: EntryShape, entry: &Value, bridge: &BridgeCommand) 
     // A member that is not there need not be removed.
     let is_needed = |(name, value): &(&str, Option<Value>)| value.is_some() || entry.get(*name).is_some();
     let edit = |(name, value): (&str, Option<Value>)| MemberEdit { name: name.to_owned(), value };
-    Some(members.into_iter().filter(is_needed).map(edit).collect())
-}
-
-/// What takes such a change back: the members as an entry had them before.
-pub(super) fn reverse(entry: &Value, change: &[MemberEdit]) -> Vec<MemberEdit> {
-    let before = |name: &str| entry.get(name).cloned();
-    change.iter().map(|member| MemberEdit { name: member.name.clone(), value: before(&member.name) }).collect()
+    members.into_iter().filter(is_needed).map(edit).collect()
 }

@@ -9,6 +9,7 @@ mod outside;
 mod toml;
 mod yaml;
 
+use api::calls::clients::files::ChangedLines;
 use serde_json::{Map, Value};
 
 use super::document::{self, Format};
@@ -109,6 +110,53 @@ fn spliced(original: &str, unix: &str, edited: &str) -> String {
     }
     done.push_str(&original.get(original.len().saturating_sub(tail)..).unwrap_or_default().concat());
     done
+}
+
+/// The lines in which two texts differ, in one piece for each stretch of them.
+pub(super) fn changed_lines(old: &str, new: &str) -> Vec<ChangedLines> {
+    let (mut old, mut new) = (lines(old), lines(new));
+    let (head, tail) = common_lines(&old, &new);
+    old.truncate(old.len().saturating_sub(tail));
+    new.truncate(new.len().saturating_sub(tail));
+    let (mut from, mut to) = (head, head);
+    let mut pieces = Vec::new();
+    while from < old.len() || to < new.len() {
+        let (removed, added) = next_piece(old.get(from..).unwrap_or_default(), new.get(to..).unwrap_or_default());
+        let plain = |lines: &[&str]| lines.iter().map(|line| line.trim_end_matches(['\n', '\r']).to_owned()).collect();
+        pieces.push(ChangedLines {
+            line: u64::try_from(from).unwrap_or(u64::MAX).saturating_add(1),
+            removed: plain(old.get(from..from.saturating_add(removed)).unwrap_or_default()),
+            added: plain(new.get(to..to.saturating_add(added)).unwrap_or_default()),
+        });
+        from = from.saturating_add(removed);
+        to = to.saturating_add(added);
+        let rest = old.get(from..).unwrap_or_default().iter().zip(new.get(to..).unwrap_or_default());
+        let same = rest.take_while(|(old, new)| old == new).count();
+        from = from.saturating_add(same);
+        to = to.saturating_add(same);
+    }
+    pieces
+}
+
+/// How many lines are removed and added until both texts have a few lines in common again.
+fn next_piece(old: &[&str], new: &[&str]) -> (usize, usize) {
+    /// Fewer may be alike by accident, such as a line with one brace.
+    const ALIKE: usize = 3;
+    /// Further apart, the rest is shown as one piece.
+    const FAR: usize = 200;
+    for distance in 1..FAR.min(old.len().saturating_add(new.len())) {
+        for removed in 0..=distance.min(old.len()) {
+            let added = distance.saturating_sub(removed);
+            let meets = |lines: usize| {
+                old.get(removed..removed.saturating_add(lines))
+                    .is_some_and(|old| Some(old) == new.get(added..added.saturating_add(lines)))
+            };
+            if added <= new.len() && meets(ALIKE) {
+                return (removed, added);
+            }
+        }
+    }
+    (old.len(), new.len())
 }
 
 /// How many lines two texts have in common at the beginning and, apart from those, at the end.

@@ -18,6 +18,7 @@ pub(crate) struct EntryEdit {
     pub(crate) members: Vec<MemberEdit>,
 }
 
+#[cfg(test)]
 impl MemberEdit {
     pub(crate) fn set(name: &str, value: Value) -> Self {
         Self { name: name.to_owned(), value: Some(value) }

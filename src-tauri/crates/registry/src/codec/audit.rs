@@ -295,6 +295,7 @@ mod tests {
             Verb::Escalated => 42,
             Verb::BulkBegun => 43,
             Verb::BulkEnded => 44,
+            Verb::ClientFileChanged => 45,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

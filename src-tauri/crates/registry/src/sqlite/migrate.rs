@@ -43,6 +43,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_halts.sql") },
     Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_plans.sql") },
     Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_audit.sql") },
+    Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_routes.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

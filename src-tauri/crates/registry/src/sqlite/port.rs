@@ -50,7 +50,7 @@ impl SqliteRegistry {
         self.writer.as_ref().ok_or_else(|| RegistryError::ReadOnly { path: self.base.path.clone() })
     }
 
-    async fn write(&self, unit: Mutation) -> Result<MutationOutcome, RegistryError> {
+    pub(crate) async fn write(&self, unit: Mutation) -> Result<MutationOutcome, RegistryError> {
         self.writer()?.write(unit).await
     }
 }

@@ -59,7 +59,11 @@ impl KillPointRegistry {
         self.refused.load(Ordering::Relaxed)
     }
 
-    async fn write<T>(
+    pub(super) fn inner(&self) -> &dyn Registry {
+        self.inner.as_ref()
+    }
+
+    pub(super) async fn write<T>(
         &self,
         name: &'static str,
         act: impl Future<Output = Result<T, RegistryError>>,

@@ -146,7 +146,11 @@ fn the_reverse_of_an_edit_gives_the_same_values_again() {
     for (format, text, at) in texts {
         let before = document::parse(format, &text).expect("it reads");
         let entry = at.iter().try_fold(&before, |value, key| value.get(key)).expect("the entry");
-        let reverse = crate::clients::bridge_members::reverse(entry, &bridge());
+        let before_of = |name: &str| entry.get(name).cloned();
+        let reverse: Vec<MemberEdit> = bridge()
+            .into_iter()
+            .map(|member| MemberEdit { value: before_of(&member.name), name: member.name })
+            .collect();
         let routed = set_members(format, &text, &place(&at), &bridge()).expect("it can be edited");
         let undone = set_members(format, &routed, &place(&at), &reverse).expect("it can be taken back");
         assert_eq!(document::parse(format, &undone), Ok(before), "{undone:?}");

@@ -67,6 +67,7 @@ impl BatchShape {
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
             Mutation::PutHalt(row) => alike(16, row.audit.len()),
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
+            Mutation::PutRoute(row) => alike(19, row.audit.len()),
         }
     }
 }
@@ -114,6 +115,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::Hide(_)
                 | Mutation::PutHalt(_)
                 | Mutation::PutPlan(_)
+                | Mutation::PutRoute(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -235,6 +237,11 @@ impl<'a> WriteTransaction<'a> {
             }
             Mutation::PutPlan(row) => {
                 rules::plans::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::PutRoute(row) => {
+                servers::routes::put(&mut self.batch, row);
                 self.add_audit(connection, &row.audit).await?;
                 Ok(MutationOutcome::Done)
             }
