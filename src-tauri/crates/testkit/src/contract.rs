@@ -15,7 +15,6 @@ mod halts;
 mod inbox;
 mod plans;
 mod prices;
-mod routes;
 mod servers;
 mod storage;
 mod task_list;
@@ -65,7 +64,7 @@ pub async fn check(registry: &dyn Registry) {
     Box::pin(prices::check(registry)).await;
     halts::check(registry).await;
     plans::check(registry).await;
-    routes::check(registry).await;
+    servers::routes::check(registry).await;
     storage::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

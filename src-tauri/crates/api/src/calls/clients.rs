@@ -94,7 +94,7 @@ impl Api {
         let mut drifted = Vec::new();
         for route in self.settle_routes().await? {
             let path = PathBuf::from(&route.path);
-            let said = match live.client_files.drift(route.client.clone(), path, route.changes).await {
+            let said = match live.client_files.drift(route.client.clone(), path, route::secret(&route.changes)).await {
                 Ok(said) => said,
                 Err(why) => vec![why],
             };

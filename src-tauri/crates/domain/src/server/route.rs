@@ -3,8 +3,9 @@
 //! A route is stored before its file is written and says afterwards how far that came. What the entries look like is the
 //! host's (`host::clients`); nothing here reads or writes a file.
 
+use std::fmt;
+
 use crate::ids::{PersonId, RouteId};
-use crate::ports::Secret;
 use crate::time::Timestamp;
 
 /// How far a route came.
@@ -41,9 +42,32 @@ impl RouteState {
     }
 }
 
+/// Text of a file that may hold secrets: never shown in `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RouteText(String);
+
+impl RouteText {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the registry that seals it and the host that writes it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RouteText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RouteText(…)")
+    }
+}
+
 /// Entries of one file that were routed at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
+pub struct ClientRoute {
     pub id: RouteId,
     /// The program's word, such as `claude-code`.
     pub client: String,
@@ -59,12 +83,12 @@ pub struct Route {
     pub at: Timestamp,
     pub by: PersonId,
     /// The text of the file before.
-    pub before: Secret,
+    pub before: RouteText,
     /// The entries before and what was written, in the host's words.
-    pub changes: Secret,
+    pub changes: RouteText,
 }
 
-impl Route {
+impl ClientRoute {
     /// Whether something of it may stand in the file.
     #[must_use]
     pub const fn is_open(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Kill points around the routes of agent programs.
 
 use domain::ports::{PortFuture, RegistryError, RouteStore, RouteUnit};
-use domain::server::route::Route;
+use domain::server::route::ClientRoute;
 
 use super::registry::KillPointRegistry;
 
@@ -10,7 +10,7 @@ impl RouteStore for KillPointRegistry {
         Box::pin(self.write("registry.put_route", self.inner().put_route(unit)))
     }
 
-    fn open_routes(&self) -> PortFuture<'_, Result<Vec<Route>, RegistryError>> {
+    fn open_routes(&self) -> PortFuture<'_, Result<Vec<ClientRoute>, RegistryError>> {
         self.inner().open_routes()
     }
 }

@@ -1,7 +1,7 @@
 //! Routes of agent programs in memory.
 
 use domain::ports::{PortFuture, RegistryError, RouteStore, RouteUnit};
-use domain::server::route::Route;
+use domain::server::route::ClientRoute;
 
 use super::MemoryRegistry;
 
@@ -15,9 +15,9 @@ impl RouteStore for MemoryRegistry {
         Box::pin(async move { done })
     }
 
-    fn open_routes(&self) -> PortFuture<'_, Result<Vec<Route>, RegistryError>> {
+    fn open_routes(&self) -> PortFuture<'_, Result<Vec<ClientRoute>, RegistryError>> {
         let found = self.with(|state, _| {
-            let mut open: Vec<Route> = state.routes.values().filter(|route| route.is_open()).cloned().collect();
+            let mut open: Vec<ClientRoute> = state.routes.values().filter(|route| route.is_open()).cloned().collect();
             open.sort_by_key(|route| std::cmp::Reverse((route.at, route.id)));
             open
         });

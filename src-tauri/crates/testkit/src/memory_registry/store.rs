@@ -13,7 +13,7 @@ use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, Regis
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
-use domain::server::route::Route;
+use domain::server::route::ClientRoute;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -88,7 +88,7 @@ pub(crate) struct MemoryStore {
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
     pub(crate) plans: PlanStore,
-    pub(crate) routes: BTreeMap<RouteId, Route>,
+    pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

@@ -10,7 +10,7 @@ use domain::digest::sha256_hex;
 use domain::ids::RouteId;
 use domain::ports::{RouteUnit, Secret};
 use domain::server::Server;
-use domain::server::route::{Route, RouteState};
+use domain::server::route::{ClientRoute, RouteState, RouteText};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -151,7 +151,7 @@ impl Api {
         let live = self.live()?;
         let now = self.now();
         let backup = live.client_files.backup_path(&edit.client, now.as_millis());
-        let mut route = Route {
+        let mut route = ClientRoute {
             id: RouteId::from_random((live.draw)()),
             client: edit.client.clone(),
             path: edit.path.display().to_string(),
@@ -163,7 +163,7 @@ impl Api {
             at: now,
             by: caller.person.clone(),
             before: text_before(&agreed),
-            changes: agreed.changes,
+            changes: RouteText::new(agreed.changes.reveal()),
         };
         self.registry.put_route(RouteUnit { route: route.clone(), audit: Vec::new() }).await?;
         let written = live.client_files.write_edit(EditToWrite::Route { edit, backup }, agreed.fingerprint).await;
@@ -193,7 +193,7 @@ impl Api {
     }
 
     /// The fact that a file was changed.
-    pub(super) fn file_fact(&self, caller: &Caller, route: &Route, what: &str) -> AuditEvent {
+    pub(super) fn file_fact(&self, caller: &Caller, route: &ClientRoute, what: &str) -> AuditEvent {
         AuditEvent {
             at: self.now(),
             actor: Actor::Person(caller.person.clone()),
@@ -205,7 +205,7 @@ impl Api {
 
     /// Finds out of routes in the middle how far they came: the core may have ended between the row and the file. The
     /// caller holds [`Api::changing_files`].
-    pub(super) async fn settle_routes(&self) -> Result<Vec<Route>, ApiError> {
+    pub(super) async fn settle_routes(&self) -> Result<Vec<ClientRoute>, ApiError> {
         let live = self.live()?;
         let mut open = self.registry.open_routes().await?;
         for route in &mut open {
@@ -226,19 +226,19 @@ impl Api {
             route.state = state;
             self.registry.put_route(RouteUnit { route: route.clone(), audit: Vec::new() }).await?;
         }
-        open.retain(Route::is_open);
+        open.retain(ClientRoute::is_open);
         Ok(open)
     }
 
     /// Whether the file of a route was written; `None` when it cannot be read.
-    async fn is_written(&self, live: &LiveCore, route: &Route) -> Option<bool> {
+    async fn is_written(&self, live: &LiveCore, route: &ClientRoute) -> Option<bool> {
         let path = PathBuf::from(&route.path);
         let found = live.client_files.settled_digest(path.clone()).await;
         if found.as_deref() == Some(route.after_digest.as_str()) {
             return Some(true);
         }
         // Somebody wrote it between the row and the file, or since: the entries tell.
-        let gone = live.client_files.drift(route.client.clone(), path, route.changes.clone()).await.ok()?;
+        let gone = live.client_files.drift(route.client.clone(), path, secret(&route.changes)).await.ok()?;
         Some(gone.len() < route.entries.len())
     }
 }
@@ -251,8 +251,13 @@ pub(super) fn why_not(error: ReplaceError) -> String {
     }
 }
 
-fn text_before(plan: &PlannedEdit) -> Secret {
-    plan.before.clone().unwrap_or_else(|| Secret::new(""))
+fn text_before(plan: &PlannedEdit) -> RouteText {
+    RouteText::new(plan.before.as_ref().map_or("", Secret::reveal))
+}
+
+/// A text that is stored as the host takes it.
+pub(super) fn secret(text: &RouteText) -> Secret {
+    Secret::new(text.reveal())
 }
 
 /// The one command that brings the file of before back, without Taskwarden.

@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 
 use domain::ports::RouteUnit;
-use domain::server::route::{Route, RouteState};
+use domain::server::route::{ClientRoute, RouteState};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::files::{EditToWrite, PlannedEdit, UndoEdit, UndoStep};
-use super::route::{file_edit, refused, why_not};
+use super::route::{file_edit, refused, secret, why_not};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::client::{FileEditDto, FileEditStateDto};
@@ -65,7 +65,7 @@ impl Api {
         }
         let mut undone = ClientUndone { client: input.client.clone(), files: Vec::new() };
         for path in paths {
-            let of_path: Vec<Route> = routes.iter().filter(|route| route.path == path).cloned().collect();
+            let of_path: Vec<ClientRoute> = routes.iter().filter(|route| route.path == path).cloned().collect();
             let edit = undo_edit(&input.client, &path, &of_path);
             let path = PathBuf::from(path);
             let file = match live.client_files.plan_undo(edit.clone()).await {
@@ -83,7 +83,7 @@ impl Api {
     async fn undo_file(
         &self,
         caller: &Caller,
-        mut routes: Vec<Route>,
+        mut routes: Vec<ClientRoute>,
         edit: UndoEdit,
         agreed: PlannedEdit,
     ) -> Result<FileEditDto, ApiError> {
@@ -106,7 +106,7 @@ impl Api {
 
     async fn put_routes(
         &self,
-        routes: &mut [Route],
+        routes: &mut [ClientRoute],
         state: RouteState,
         undone_by: Option<&Caller>,
     ) -> Result<(), ApiError> {
@@ -121,11 +121,11 @@ impl Api {
 }
 
 /// The newest route first: each was written into what the one before left.
-fn undo_edit(client: &str, path: &str, routes: &[Route]) -> UndoEdit {
-    let step = |route: &Route| UndoStep {
-        before: route.before.clone(),
+fn undo_edit(client: &str, path: &str, routes: &[ClientRoute]) -> UndoEdit {
+    let step = |route: &ClientRoute| UndoStep {
+        before: secret(&route.before),
         after_digest: route.after_digest.clone(),
-        changes: route.changes.clone(),
+        changes: secret(&route.changes),
     };
     UndoEdit { client: client.to_owned(), path: PathBuf::from(path), steps: routes.iter().map(step).collect() }
 }

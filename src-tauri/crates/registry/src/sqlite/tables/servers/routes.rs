@@ -4,8 +4,8 @@
 
 use domain::audit::AuditEvent;
 use domain::ids::PersonId;
-use domain::ports::{PortFuture, RegistryError, RouteStore, RouteUnit, Secret};
-use domain::server::route::{Route, RouteState};
+use domain::ports::{RegistryError, RouteUnit};
+use domain::server::route::{ClientRoute, RouteState, RouteText};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
@@ -14,7 +14,6 @@ use sqlx::sqlite::SqliteRow;
 use crate::codec::DecodeError;
 use crate::seal::FieldLocation;
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::write::mutation::Mutation;
 use crate::sqlite::{SqliteRegistry, StoreContext};
 
 /// Open routes read at most; the limit only keeps a damaged file from filling the memory.
@@ -56,7 +55,7 @@ fn place(row: &str) -> FieldLocation<'_> {
 }
 
 impl RouteRow {
-    fn of(base: &StoreContext, unit: RouteUnit) -> Result<Self, RegistryError> {
+    pub(crate) fn of(base: &StoreContext, unit: RouteUnit) -> Result<Self, RegistryError> {
         let operation = "store a route";
         let unwritable = |error: serde_json::Error| RegistryError::Other { operation, why: error.to_string() };
         let RouteUnit { route, audit } = unit;
@@ -100,7 +99,7 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &RouteRow) {
 }
 
 impl SqliteRegistry {
-    fn read_route(&self, row: &SqliteRow) -> Result<Route, RegistryError> {
+    fn read_route(&self, row: &SqliteRow) -> Result<ClientRoute, RegistryError> {
         let failed = || self.base.failed("read a route");
         let id: &str = row.try_get(0).map_err(failed())?;
         let bad = |error: &DecodeError| StoreContext::bad_row("read `routes`", id, error);
@@ -111,7 +110,7 @@ impl SqliteRegistry {
         let plain = self.base.unseal(place(id), sealed)?;
         let content: RouteContent = serde_json::from_slice(&plain).map_err(not_json)?;
         let state: &str = row.try_get(2).map_err(failed())?;
-        Ok(Route {
+        Ok(ClientRoute {
             id: id.parse().map_err(|_| bad(&DecodeError::new("id", "does not read as an id")))?,
             client: body.client,
             path: body.path,
@@ -122,12 +121,13 @@ impl SqliteRegistry {
             backup: body.backup,
             at: Timestamp::from_millis(row.try_get(1).map_err(failed())?),
             by: PersonId::new(&*body.by),
-            before: Secret::new(content.before),
-            changes: Secret::new(content.changes),
+            before: RouteText::new(content.before),
+            changes: RouteText::new(content.changes),
         })
     }
 
-    async fn read_open_routes(&self) -> Result<Vec<Route>, RegistryError> {
+    /// Routes that are not undone, the newest first.
+    pub(crate) async fn read_open_routes(&self) -> Result<Vec<ClientRoute>, RegistryError> {
         let mut reader = self.reader().await?;
         let found = sqlx::query(
             "SELECT id, at, state, body, content_sealed FROM routes WHERE open = 1 ORDER BY at DESC, id DESC LIMIT ?",
@@ -137,18 +137,5 @@ impl SqliteRegistry {
         .await
         .map_err(self.base.failed("read routes"))?;
         found.iter().map(|row| self.read_route(row)).collect()
-    }
-}
-
-impl RouteStore for SqliteRegistry {
-    fn put_route(&self, unit: RouteUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(async move {
-            let row = RouteRow::of(&self.base, unit)?;
-            self.write(Mutation::PutRoute(Box::new(row))).await?.into_done()
-        })
-    }
-
-    fn open_routes(&self) -> PortFuture<'_, Result<Vec<Route>, RegistryError>> {
-        Box::pin(self.read_open_routes())
     }
 }

@@ -2,12 +2,12 @@
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{PersonId, RouteId};
-use domain::ports::{Registry, RouteUnit, Secret};
-use domain::server::route::{Route, RouteState};
+use domain::ports::{Registry, RouteUnit};
+use domain::server::route::{ClientRoute, RouteState, RouteText};
 use domain::time::Timestamp;
 
-fn route(bits: u128, at: i64) -> Route {
-    Route {
+fn route(bits: u128, at: i64) -> ClientRoute {
+    ClientRoute {
         id: RouteId::from_random(bits),
         client: "claude-code".into(),
         path: "/home/ada/.claude.json".into(),
@@ -18,12 +18,12 @@ fn route(bits: u128, at: i64) -> Route {
         backup: Some("/home/ada/backup".into()),
         at: Timestamp::from_millis(9_700_000 + at),
         by: PersonId::new("ada"),
-        before: Secret::new("{\"a\": \"\u{1f512}\"}"),
-        changes: Secret::new("[]"),
+        before: RouteText::new("{\"a\": \"\u{1f512}\"}"),
+        changes: RouteText::new("[]"),
     }
 }
 
-fn unit(route: &Route) -> RouteUnit {
+fn unit(route: &ClientRoute) -> RouteUnit {
     let actor = Actor::Person(route.by.clone());
     let note = route.state.word().to_owned();
     let fact = AuditEvent { at: route.at, actor, verb: Verb::ClientFileChanged, subject: Subject::Store, note };
