@@ -14,7 +14,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::calls::clients::files::{ClientFile, ClientFiles};
+use api::calls::clients::files::{
+    BridgeEdit, ClientFile, ClientFiles, EditToWrite, PlannedEdit, ReplaceError, UndoEdit, WrittenEdit,
+};
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::{DoctorReport, Examiner};
 use api::dto::{AgentsAt, ListQuery, NoticesGo};
@@ -22,7 +24,7 @@ use api::feed::frame::{FeedFrame, SubscribeInput};
 use api::{AgentDoors, Api, BrowserSession, BrowserSessions, Caller, CoreSurroundings, LiveCore, TriedDoor};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, PortFuture, Registry, ServerUnit};
+use domain::ports::{Clock, PortFuture, Registry, Secret, ServerUnit};
 use engine::runtime::supervisor::Supervisor;
 use engine::{Engine, EngineParts, SystemClock};
 use futures::StreamExt;
@@ -100,6 +102,43 @@ struct NoClients;
 impl ClientFiles for NoClients {
     fn read(&self, _project: Option<std::path::PathBuf>) -> PortFuture<'_, Vec<ClientFile>> {
         Box::pin(async { Vec::new() })
+    }
+
+    fn plan_route(&self, _edit: BridgeEdit) -> PortFuture<'_, Result<PlannedEdit, String>> {
+        Box::pin(async { Err("there is no file".into()) })
+    }
+
+    fn plan_undo(&self, _edit: UndoEdit) -> PortFuture<'_, Result<PlannedEdit, String>> {
+        Box::pin(async { Err("there is no file".into()) })
+    }
+
+    fn write_edit(&self, _edit: EditToWrite, _agreed: String) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>> {
+        Box::pin(async { Err(ReplaceError::Changed) })
+    }
+
+    fn settled_digest(&self, _path: std::path::PathBuf) -> PortFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn drift(
+        &self,
+        _client: String,
+        _path: std::path::PathBuf,
+        _changes: Secret,
+    ) -> PortFuture<'_, Result<Vec<String>, String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn backup_path(&self, client: &str, _at_millis: i64) -> std::path::PathBuf {
+        client.into()
+    }
+
+    fn remove_old_backups(&self) -> PortFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn has_token(&self, _agent: &str) -> bool {
+        false
     }
 }
 

@@ -90,6 +90,8 @@ pub struct Api {
     /// How exact each family is; a running core weighs with the same.
     pub(crate) scale: Arc<dyn TokenCounter>,
     live: Option<LiveCore>,
+    /// Held while files of agent programs are changed or what became of a change is found out: one at a time.
+    pub(crate) changing_files: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Api {
@@ -101,7 +103,7 @@ impl Api {
         policy: Policy,
         scale: Arc<dyn TokenCounter>,
     ) -> Self {
-        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None }
+        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None, changing_files: Arc::default() }
     }
 
     /// The api of a running core.
@@ -109,7 +111,7 @@ impl Api {
     pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: LiveCore) -> Self {
         live.place.started.get_or_insert_with(|| clock.now());
         let scale = Arc::clone(live.engine.scale());
-        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: Some(live) }
+        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: Some(live), changing_files: Arc::default() }
     }
 
     /// Whether a core runs behind this api.

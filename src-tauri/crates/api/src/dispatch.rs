@@ -12,6 +12,8 @@ use crate::calls::agents::connection_check::ConnectionCheck;
 use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
 use crate::calls::clients::import::{ImportList, ImportServers};
+use crate::calls::clients::route::{ClientRouted, RouteClient};
+use crate::calls::clients::undo::{ClientUndone, UndoClient};
 use crate::calls::clients::{ClientList, ReadClients};
 use crate::calls::control_tokens::{
     AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
@@ -173,6 +175,8 @@ calls! {
     "controlTokens.revoke" acts ManageTokens control_token_revoke: OneControlToken => ControlTokenFacts;
     "clients.list" acts ManageTokens client_list: ReadClients => ClientList;
     "clients.import" acts ManageTokens client_import: ImportServers => ImportList;
+    "clients.route" acts ManageTokens client_route: RouteClient => ClientRouted;
+    "clients.undo" acts ManageTokens client_undo: UndoClient => ClientUndone;
     "rules.list" reads Read rule_list: Nothing => RuleList;
     "rules.put" acts Configure rule_put: RuleDto => RuleList;
     "budgets.list" reads Read budget_list: Nothing => BudgetList;

@@ -152,12 +152,14 @@ pub enum Verb {
     ControlTokenRevoked,
     /// A control token asked for more tasks than it may end, and nothing was asked.
     ControlLimited,
+    /// Servers in a file of an agent program were routed through Taskwarden, or taken back; the note says which.
+    ClientFileChanged,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -206,6 +208,7 @@ impl Verb {
         Self::ControlTokenAdded,
         Self::ControlTokenRevoked,
         Self::ControlLimited,
+        Self::ClientFileChanged,
     ];
 
     /// The word of the export format.
@@ -260,6 +263,7 @@ impl Verb {
             Self::ControlTokenAdded => "controlTokenAdded",
             Self::ControlTokenRevoked => "controlTokenRevoked",
             Self::ControlLimited => "controlLimited",
+            Self::ClientFileChanged => "clientFileChanged",
             Self::Unknown(word) => word,
         }
     }

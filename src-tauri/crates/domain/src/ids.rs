@@ -133,6 +133,10 @@ random_id!(
     PlanId, "pln_"
 );
 random_id!(
+    /// Entries of one file of an agent program that were led through Taskwarden at one time.
+    RouteId, "rte_"
+);
+random_id!(
     /// The run of a plan.
     OperationId, "opr_"
 );

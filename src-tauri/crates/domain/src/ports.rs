@@ -17,6 +17,7 @@ pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRo
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
+pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::storage::{
     AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
 };

@@ -8,6 +8,7 @@
 mod call_intents;
 mod control;
 mod registry;
+mod routes;
 mod upstream;
 
 use std::collections::HashMap;

@@ -12,6 +12,7 @@ mod halts;
 mod plans;
 mod port;
 mod questions;
+mod routes;
 mod storage;
 mod store;
 mod task_list;

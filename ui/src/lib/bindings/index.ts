@@ -547,6 +547,11 @@ toldOpenTasks?: number, };
 /** Settings to change; what is left out stays. */
 export type ChangeSettings = Partial<SettingsDto>;
 
+/** Lines that are replaced. Values of environments and headers are hidden in them. */
+export type ChangedFileLines = {
+/** The first of them, counted from one. */
+line: number, removed: Array<string>, added: Array<string>, };
+
 /** A tool that differs. */
 export type ChangedTool = { name: string, change: "added" | "removed" | "changed", };
 
@@ -581,10 +586,38 @@ compact: boolean, };
 
 export type ClientFile = { path: string, scope: "user" | "project",
 /** Why nothing of it can be used; null when it was read. */
-problem: string | null, servers: Array<ClientServer>, };
+problem: string | null,
+/** What does not stand in it as it was routed, as sentences without a full stop. */
+drift: Array<string>, servers: Array<ClientServer>, };
+
+/** An edit of one file of an agent program. */
+export type ClientFileEdit = { path: string,
+/** Null where it is not known any more. */
+scope: "user" | "project" | null, state: "shown" | "done" | "refused",
+/** Why it is refused, as a sentence without a full stop; null otherwise. */
+problem: string | null,
+/** What a person agrees to; null where there is nothing to agree to. */
+fingerprint: string | null, lines: Array<ChangedFileLines>,
+/** Entries that stay because people changed them since; of an undo. */
+kept: Array<string>,
+/** The copy of the file from before; null where none was made. */
+backup: string | null,
+/** The command that brings the file of before back without Taskwarden. */
+restore: string | null,
+/** Whether both files changed places in one step; the file system may only know a rename. */
+exchanged: boolean, };
 
 /** The agent programs that were found. */
 export type ClientList = { clients: Array<AgentClient>, };
+
+/** What is changed, or would be. */
+export type ClientRouted = { client: string,
+/** The agent that the changed entries name. */
+agent: string,
+/** Whether the agent is added, with its token in a file, before the first file is written. */
+addsAgent: boolean, files: Array<ClientFileEdit>,
+/** Servers that were meant and are not among them. */
+leftOut: Array<LeftOutServer>, };
 
 /** One server in a file. */
 export type ClientServer = {
@@ -608,6 +641,9 @@ fingerprint: string | null,
 variables: Array<ClientVariable>,
 /** Other programs that have the same server, by their words. */
 alsoIn: Array<string>, };
+
+/** What is taken back, or would be. */
+export type ClientUndone = { client: string, files: Array<ClientFileEdit>, };
 
 /** A value that a file leaves open. */
 export type ClientVariable = { name: string,
@@ -825,6 +861,13 @@ export type Done = Record<symbol, never>;
 
 /** A way in. */
 export type DoorDto = "window" | "browser" | "terminal";
+
+/** A file that does not stand as it was routed. */
+export type DriftedFile = {
+/** The program's word. */
+client: string, path: string,
+/** What is different, a sentence without a full stop for each entry. */
+said: Array<string>, };
 
 /** An error a task ended with. */
 export type ErrorDto = {
@@ -1191,6 +1234,11 @@ createdAt: string,
 /** When nothing more was expected of it. */
 endedAt: string | null, };
 
+/** A server that was meant and is left as it is. */
+export type LeftOutServer = { name: string,
+/** Why, as a sentence without a full stop. */
+why: string, };
+
 /** A process that outlived its server. */
 export type LeftProcess = { pid: number, name: string,
 /** It belongs to somebody else, and was not signalled. */
@@ -1368,7 +1416,9 @@ agents: Array<AgentFacts>,
 /** What is in use of the limits, when a core runs. Scopes name servers and agents. */
 limits: Array<LimitRow>,
 /** What is halted. */
-halt: HaltShown, };
+halt: HaltShown,
+/** Files of agent programs that do not stand as they were routed. */
+drifted: Array<DriftedFile>, };
 
 /** The new token of an agent. Has no `Debug`: it carries the token. */
 export type NewAgentToken = { agent: AgentFacts,
@@ -1885,6 +1935,20 @@ export type RevokeSessions = { "which": "one", id: string, } | { "which": "other
 export type RevokeTask = { id: string,
 /** In the person's words. */
 reason?: string | null, };
+
+/** Which servers of a program are to be reached through Taskwarden. */
+export type RouteClient = {
+/** The program's word, such as `claude-code`. */
+client: string,
+/**
+ * Names of entries, or of their servers in Taskwarden; all that were imported when left out. Entries of a project
+ * are included only by name, because its file is usually shared.
+ */
+servers?: Array<string>,
+/** The project whose files are read as well. */
+folder?: string | null,
+/** Fingerprints of the edits that the person was shown and agreed to; others are shown and not made. */
+agreed?: Array<string>, };
 
 /** A rule. Null means that it says nothing about this. */
 export type RuleDto = { scope: ScopeDto,
@@ -2840,6 +2904,13 @@ why: string, };
 /** An answer to take back while it is held back. */
 export type UndoAnswer = { id: string, key: string, };
 
+/** The program whose routes are taken back. */
+export type UndoClient = {
+/** The program's word, such as `claude-code`. */
+client: string,
+/** Fingerprints of the edits that the person was shown and agreed to; others are shown and not made. */
+agreed?: Array<string>, };
+
 /** Answers to take back while they are held back. */
 export type UndoMany = { questions: Array<OneQuestion>, };
 
@@ -3010,6 +3081,8 @@ export interface Calls {
   "controlTokens.revoke": [OneControlToken, ControlTokenFacts];
   "clients.list": [ReadClients, ClientList];
   "clients.import": [ImportServers, ImportList];
+  "clients.route": [RouteClient, ClientRouted];
+  "clients.undo": [UndoClient, ClientUndone];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];

@@ -15,7 +15,15 @@ import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
 
 /** Calls that no screen makes: they are the command line's. */
-type Unused = "tasks.list" | "tasks.result" | "inbox" | "core.ping" | "clients.list" | "clients.import";
+type Unused =
+  | "tasks.list"
+  | "tasks.result"
+  | "inbox"
+  | "core.ping"
+  | "clients.list"
+  | "clients.import"
+  | "clients.route"
+  | "clients.undo";
 export type Answered = Exclude<CallName, Unused>;
 export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 
@@ -270,6 +278,7 @@ export function answers(state: CoreState): Answers {
       secrets: state.core.secrets,
       agentsAt: state.core.agentsAt,
       named: {
+        drifted: [],
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
         limits: LIMIT_ROWS,

@@ -54,6 +54,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   controlTokenAdded: ["key", "neutral"],
   controlTokenRevoked: ["lock", "neutral"],
   controlLimited: ["warn", "attention"],
+  clientFileChanged: ["key", "neutral"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

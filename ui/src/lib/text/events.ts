@@ -110,6 +110,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   controlTokenAdded: ({ who }) => `${who} made a control token`,
   controlTokenRevoked: ({ who }) => `${who} revoked a control token`,
   controlLimited: ({ who }) => `${who} asked to end more tasks than it may`,
+  clientFileChanged: ({ who, agent }) => `${who} changed how the program of ${agent} reaches its servers`,
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,

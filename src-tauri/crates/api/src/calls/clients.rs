@@ -1,11 +1,13 @@
 //! Agent programs that people already have: which are there, and which servers stand in their files.
 //!
-//! Reading is here, importing servers is in `import.rs`. Files are read by the host behind
+//! Reading is here, importing servers is in `import.rs`, routing them through Taskwarden in `route.rs`. Files are read by the host behind
 //! `files.rs`; nothing is contacted or started.
 
 pub mod files;
 pub mod import;
 pub mod launch;
+pub mod route;
+pub mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -41,6 +43,17 @@ pub struct ClientList {
     pub clients: Vec<ClientDto>,
 }
 
+/// A file that does not stand as it was routed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftedFile {
+    /// The program's word.
+    pub client: String,
+    pub path: String,
+    /// What is different, a sentence without a full stop for each entry.
+    pub said: Vec<String>,
+}
+
 impl Api {
     /// Which agent programs are there, their servers, and what can be done with each.
     ///
@@ -48,11 +61,48 @@ impl Api {
     /// When no core runs or the registry cannot be read. A file that cannot be read is a state, not an error.
     pub async fn client_list(&self, _caller: &Caller, input: ReadClients) -> Result<ClientList, ApiError> {
         let files = self.client_files(input.folder.as_deref()).await?;
-        self.client_list_of(&files).await
+        let mut list = self.client_list_of(&files).await?;
+        self.add_drift(&mut list).await?;
+        Ok(list)
     }
 
     pub(super) async fn client_files(&self, folder: Option<&str>) -> Result<Vec<ClientFile>, ApiError> {
         Ok(self.live()?.client_files.read(folder.map(PathBuf::from)).await)
+    }
+
+    /// Says of each file what does not stand in it as it was routed.
+    async fn add_drift(&self, list: &mut ClientList) -> Result<(), ApiError> {
+        for drifted in self.check_routes().await? {
+            let clients = list.clients.iter_mut().filter(|client| client.client == drifted.client);
+            let mut files = clients.flat_map(|client| &mut client.files);
+            if let Some(file) = files.find(|file| file.path == drifted.path) {
+                file.drift.extend(drifted.said);
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that do not stand as they were routed. Also finds out how far routes of an earlier run came, and removes
+    /// copies of files that are old. Nothing is written into a file.
+    ///
+    /// # Errors
+    /// When no core runs or the registry cannot be read.
+    pub async fn check_routes(&self) -> Result<Vec<DriftedFile>, ApiError> {
+        let live = self.live()?;
+        let _one = self.changing_files.lock().await;
+        live.client_files.remove_old_backups().await;
+        let mut drifted = Vec::new();
+        for route in self.settle_routes().await? {
+            let path = PathBuf::from(&route.path);
+            let said = match live.client_files.drift(route.client.clone(), path, route::secret(&route.changes)).await {
+                Ok(said) => said,
+                Err(why) => vec![why],
+            };
+            if !said.is_empty() {
+                drifted.push(DriftedFile { client: route.client, path: route.path, said });
+            }
+        }
+        Ok(drifted)
     }
 
     async fn client_list_of(&self, files: &[ClientFile]) -> Result<ClientList, ApiError> {
@@ -66,6 +116,7 @@ impl Api {
                 path: file.path.display().to_string(),
                 scope: file.scope.into(),
                 problem: file.problem.clone(),
+                drift: Vec::new(),
                 servers: entries.map(|entry| entry_dto(live, files, file, entry, &servers, &mut naming)).collect(),
             };
             match clients.iter_mut().find(|client| client.client == file.client) {

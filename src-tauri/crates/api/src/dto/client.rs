@@ -22,6 +22,14 @@ words! {
         Known = "known",
         Refused = "refused",
     }
+    /// What became of an edit of a file.
+    FileEditStateDto {
+        /// It is shown, and nothing was written.
+        Shown = "shown",
+        Done = "done",
+        /// The file is as it was; `problem` says why.
+        Refused = "refused",
+    }
     /// What can be done with a server in a file.
     EntryStateDto {
         /// It can be imported.
@@ -55,6 +63,8 @@ pub struct ClientFileDto {
     pub scope: FileScopeDto,
     /// Why nothing of it can be used; null when it was read.
     pub problem: Option<String>,
+    /// What does not stand in it as it was routed, as sentences without a full stop.
+    pub drift: Vec<String>,
     pub servers: Vec<ClientServerDto>,
 }
 
@@ -99,4 +109,51 @@ pub struct ClientVariableDto {
     pub secret: bool,
     /// What it is when nobody says otherwise.
     pub default: Option<String>,
+}
+
+/// An edit of one file of an agent program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "ClientFileEdit")]
+pub struct FileEditDto {
+    pub path: String,
+    /// Null where it is not known any more.
+    #[ts(inline)]
+    pub scope: Option<FileScopeDto>,
+    #[ts(inline)]
+    pub state: FileEditStateDto,
+    /// Why it is refused, as a sentence without a full stop; null otherwise.
+    pub problem: Option<String>,
+    /// What a person agrees to; null where there is nothing to agree to.
+    pub fingerprint: Option<String>,
+    pub lines: Vec<ChangedLinesDto>,
+    /// Entries that stay because people changed them since; of an undo.
+    pub kept: Vec<String>,
+    /// The copy of the file from before; null where none was made.
+    pub backup: Option<String>,
+    /// The command that brings the file of before back without Taskwarden.
+    pub restore: Option<String>,
+    /// Whether both files changed places in one step; the file system may only know a rename.
+    pub exchanged: bool,
+}
+
+/// Lines that are replaced. Values of environments and headers are hidden in them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "ChangedFileLines")]
+pub struct ChangedLinesDto {
+    /// The first of them, counted from one.
+    pub line: u64,
+    pub removed: Vec<String>,
+    pub added: Vec<String>,
+}
+
+/// A server that was meant and is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "LeftOutServer")]
+pub struct LeftOutDto {
+    pub name: String,
+    /// Why, as a sentence without a full stop.
+    pub why: String,
 }

@@ -69,6 +69,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
                 "name": "ci", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),
             "clients.list" => json!({"folder": "/work"}),
+            "clients.route" | "clients.undo" => json!({"client": "codex"}),
             "clients.import" => json!({"picks": []}),
             "tasks.recentArguments" => json!({"server": "ci", "tool": "build"}),
             "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),

@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod control;
 pub(crate) mod error;
+pub(crate) mod routes;
 pub(crate) mod storage;
 pub(crate) mod task_list;
 
@@ -17,6 +18,7 @@ use super::registry::audit::{AuditQuery, AuditRows};
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
+use super::registry::routes::RouteStore;
 use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
 use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
@@ -226,7 +228,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: ControlStore {
+pub trait Registry: ControlStore + RouteStore {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

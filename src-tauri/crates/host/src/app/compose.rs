@@ -30,7 +30,7 @@ use crate::app::locked_data_dir::LockedDataDir;
 use crate::app::running_core::RunningCore;
 use crate::app::start_error::StartError;
 use crate::app::watchdog::{self, OnHang, Watchdog};
-use crate::clients::HomeClientFiles;
+use crate::clients::{self, HomeClientFiles};
 use crate::config::Config;
 use crate::doctor::HostExaminer;
 use crate::http::door_threads::DoorThreads;
@@ -195,11 +195,12 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         sessions,
         examiner: Arc::new(HostExaminer::new(held.config.clone())),
         notices,
-        client_files: Arc::new(HomeClientFiles::new(policy.client_files.clone())),
+        client_files: Arc::new(HomeClientFiles::new(policy.client_files.clone(), held.config.paths.clone())),
         agents_at: Arc::new(move || told.lock().clone()),
         place,
     };
     let api = Api::running(registry, clock, policy.clone(), live);
+    supervisor.spawn("routed files", clients::check_routes(api.clone(), policy.client_files.drift_check));
     let paths = &held.config.paths;
     let listener = socket::open(paths)
         .map_err(|source| StartError::Socket { path: paths.socket().display().to_string(), source })?;

@@ -3,6 +3,7 @@
 //! The core reads the files; here is only what is shown and asked.
 
 mod import;
+mod route;
 
 use anstyle::AnsiColor;
 use api::calls::clients::{ClientList, ReadClients};
@@ -27,6 +28,10 @@ pub(crate) enum ClientsCommand {
     List(FolderArgs),
     /// Import servers from the files of agent programs. Shows what each one runs, and asks.
     Import(import::ImportArgs),
+    /// Route the imported servers of a program through Taskwarden. Shows the lines of its files that change, and asks.
+    Route(route::RouteArgs),
+    /// Take the routes of a program back.
+    Undo(route::UndoArgs),
 }
 
 /// The project whose files are read.
@@ -52,6 +57,8 @@ pub(crate) async fn run(command: ClientsCommand, config: &Config, screen: &Scree
     match command {
         ClientsCommand::List(folder) => list(&folder, config, screen).await,
         ClientsCommand::Import(input) => import::import(input, config, screen).await,
+        ClientsCommand::Route(input) => route::route(input, config, screen).await,
+        ClientsCommand::Undo(input) => route::undo(input, config, screen).await,
     }
 }
 
@@ -92,6 +99,9 @@ fn print(client: &ClientDto, screen: &Screen) {
         screen.line(&format!("  {}", one_line(&file.path)));
         if let Some(problem) = &file.problem {
             screen.warning(&format!("this file cannot be used: {}", one_line(problem)));
+        }
+        for drift in &file.drift {
+            screen.warning(&format!("this file changed since it was routed: {}", one_line(drift)));
         }
         if file.servers.is_empty() {
             continue;

@@ -9,6 +9,12 @@ mod yaml;
 
 use serde_json::Value;
 
+/// JSON where nothing else is allowed.
+pub(super) const STRICT_JSON: jsonc_parser::ParseOptions = json::STRICT;
+
+/// JSON as it stands in the settings of editors.
+pub(super) const JSON_WITH_COMMENTS: jsonc_parser::ParseOptions = json::WITH_COMMENTS;
+
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {

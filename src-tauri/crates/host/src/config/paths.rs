@@ -130,6 +130,11 @@ impl Paths {
         Ok(())
     }
 
+    /// Copies of files of agent programs from before they were changed.
+    pub(crate) fn client_backups(&self) -> PathBuf {
+        self.home.join("backups").join("clients")
+    }
+
     /// The file by which anybody halts all calls.
     pub(crate) fn halt_file(&self) -> PathBuf {
         self.home.join("HALT")

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use api::calls::clients::DriftedFile;
 use api::calls::core::doctor::{CoreFacts, NamedFacts};
 use api::calls::core::findings::Finding;
 use api::format::time::count;
@@ -16,7 +17,17 @@ const AREA: &str = "agents";
 pub(super) fn examine(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
     let mut found = vec![access(facts)];
     found.extend(saved(config, facts));
+    found.extend(facts.drifted.iter().map(drifted));
     found
+}
+
+/// A file that somebody changed since its servers were routed.
+fn drifted(file: &DriftedFile) -> Finding {
+    Finding::note(
+        AREA,
+        format!("`{}` changed since it was routed: {}", file.path, file.said.join("; ")),
+        format!("Run `taskwarden clients route {0}` again, or `taskwarden clients undo {0}`.", file.client),
+    )
 }
 
 /// Where agents reach the core, without naming any.

@@ -4,6 +4,8 @@
 
 mod found;
 mod imported;
+mod interrupted;
+mod routed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -79,4 +81,26 @@ pub(crate) fn server<'a>(list: &'a Value, client: &str, name: &str) -> &'a Value
     let client = all(&list["clients"]).find(|one| one["client"] == client).unwrap_or(&Value::Null);
     let files = all(&client["files"]);
     files.flat_map(|file| all(&file["servers"])).find(|one| one["name"] == name).unwrap_or(&Value::Null)
+}
+
+/// The tools that a bridge with these words offers, as its reply.
+pub(crate) fn tools_over_bridge(user: &User, words: &[&str]) -> String {
+    use std::io::{BufRead as _, Write as _};
+    let mut command = user.command(words);
+    let mut bridge = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the bridge starts");
+    let mut to = bridge.stdin.take().expect("its input");
+    let mut from = std::io::BufReader::new(bridge.stdout.take().expect("its output"));
+    let mut ask = |message: &Value| {
+        writeln!(to, "{message}").expect("it reads");
+        let mut line = String::new();
+        from.read_line(&mut line).expect("it answers");
+        line
+    };
+    let hello = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "2"}}});
+    assert!(ask(&hello).contains("\"result\""));
+    let tools = ask(&serde_json::json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+    drop(to);
+    bridge.wait().expect("it ends");
+    tools
 }

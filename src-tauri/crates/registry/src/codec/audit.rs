@@ -299,6 +299,7 @@ mod tests {
             Verb::ControlTokenAdded => 45,
             Verb::ControlTokenRevoked => 46,
             Verb::ControlLimited => 47,
+            Verb::ClientFileChanged => 48,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -13,13 +13,15 @@ use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
     ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
-    Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    Recording, Registry, RegistryError, RegistryFacts, Removal, RouteStore, RouteUnit, RuleUnit, SeriesQuery,
+    ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
+    WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::server::halt::Halt;
+use domain::server::route::ClientRoute;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::cancel::plan::BulkPlan;
 use domain::task::decider::Decider;
@@ -37,6 +39,7 @@ use super::tables::rules::RuleRow;
 use super::tables::rules::halts::HaltRow;
 use super::tables::rules::plans::PlanRow;
 use super::tables::servers::ServerRow;
+use super::tables::servers::routes::RouteRow;
 use super::tables::servers::tool_memory::ToolRows;
 use super::tables::task_row::EncodedTask;
 use super::tables::token_series::UsageRows;
@@ -472,5 +475,18 @@ impl Registry for SqliteRegistry {
             }
             self.readers.close().await;
         })
+    }
+}
+
+impl RouteStore for SqliteRegistry {
+    fn put_route(&self, unit: RouteUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let row = RouteRow::of(&self.base, unit)?;
+            self.write(Mutation::PutRoute(Box::new(row))).await?.into_done()
+        })
+    }
+
+    fn open_routes(&self) -> PortFuture<'_, Result<Vec<ClientRoute>, RegistryError>> {
+        Box::pin(self.read_open_routes())
     }
 }

@@ -1,5 +1,7 @@
 //! Servers are added, changed and removed, and durations are learned from their tasks.
 
+pub(super) mod routes;
+
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{PersonId, SessionKey};
 use domain::policy::ToolMemoryPolicy;

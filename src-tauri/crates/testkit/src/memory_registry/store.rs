@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::change::{Change, Entity};
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit, TaskQuery};
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::route::ClientRoute;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -89,6 +90,7 @@ pub(crate) struct MemoryStore {
     pub(crate) halts: HaltStore,
     pub(crate) plans: PlanStore,
     pub(crate) control: ControlTokens,
+    pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

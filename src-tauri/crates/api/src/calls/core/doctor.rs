@@ -11,6 +11,7 @@ use super::storage::VerifyAudit;
 use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::Nothing;
+use crate::calls::clients::DriftedFile;
 use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
@@ -61,6 +62,8 @@ pub struct NamedFacts {
     pub limits: Vec<LimitRow>,
     /// What is halted.
     pub halt: HaltShown,
+    /// Files of agent programs that do not stand as they were routed.
+    pub drifted: Vec<DriftedFile>,
 }
 
 /// What a core has taken up.
@@ -127,6 +130,7 @@ impl Api {
             agents: self.all_agents().await?,
             limits: self.limits_show(caller, Nothing {}).await?.rows,
             halt: self.halt_show(caller, Nothing {}).await?,
+            drifted: if self.is_running() { self.check_routes().await? } else { Vec::new() },
         })
     }
 }

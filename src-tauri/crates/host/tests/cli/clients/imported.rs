@@ -13,7 +13,7 @@ fn demo_entry() -> Value {
 }
 
 /// Every file below the data folder that holds this text, but the vault.
-fn holding(user: &User, text: &str) -> Vec<String> {
+pub(super) fn holding(user: &User, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![user.data()];
     while let Some(folder) = folders.pop() {

@@ -3,6 +3,7 @@
 //! A removed server keeps its row, and its name is free for the next one. Secrets are not here, only the session last
 //! negotiated, sealed. The encoding is in `codec/server.rs`.
 
+pub(crate) mod routes;
 pub(crate) mod tool_memory;
 
 use domain::audit::AuditEvent;

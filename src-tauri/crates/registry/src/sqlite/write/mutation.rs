@@ -19,6 +19,7 @@ use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
 use crate::sqlite::tables::rules::plans::PlanRow;
 use crate::sqlite::tables::servers::ServerRow;
+use crate::sqlite::tables::servers::routes::RouteRow;
 use crate::sqlite::tables::servers::tool_memory::ToolRows;
 use crate::sqlite::tables::task_row::{EncodedTask, is_of_person};
 use crate::sqlite::tables::token_series::UsageRows;
@@ -43,6 +44,7 @@ pub(crate) enum Mutation {
     PutHalt(Box<HaltRow>),
     PutPlan(Box<PlanRow>),
     PutControl(Box<ControlRow>),
+    PutRoute(Box<RouteRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -128,6 +130,7 @@ impl Mutation {
             | Self::NoteUsage(_)
             | Self::PutTools(_)
             | Self::Hide(_)
+            | Self::PutRoute(_)
             | Self::MarkVerified(_) => false,
         }
     }

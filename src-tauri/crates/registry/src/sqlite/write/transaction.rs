@@ -68,6 +68,7 @@ impl BatchShape {
             Mutation::PutHalt(row) => alike(16, row.audit.len()),
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
             Mutation::PutControl(row) => alike(row.shape(), row.audit().len()),
+            Mutation::PutRoute(row) => alike(22, row.audit.len()),
         }
     }
 }
@@ -116,6 +117,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutHalt(_)
                 | Mutation::PutPlan(_)
                 | Mutation::PutControl(_)
+                | Mutation::PutRoute(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -243,6 +245,11 @@ impl<'a> WriteTransaction<'a> {
             Mutation::PutControl(row) => {
                 agents::control::put(&mut self.batch, row);
                 self.add_audit(connection, row.audit()).await?;
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::PutRoute(row) => {
+                servers::routes::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
                 Ok(MutationOutcome::Done)
             }
             Mutation::RecordAudit(audit) => {

@@ -1,0 +1,219 @@
+//! Texts of all kinds before and after an edit: what is outside of it keeps its bytes, and an edit can be taken back.
+
+use serde_json::json;
+
+use super::*;
+
+fn bridge() -> Vec<MemberEdit> {
+    vec![
+        MemberEdit::set("command", json!("/usr/bin/taskwarden")),
+        MemberEdit::set("args", json!(["connect", "a", "--agent", "x"])),
+        MemberEdit::remove("env"),
+        MemberEdit::remove("url"),
+    ]
+}
+
+fn set_members(format: Format, text: &str, place: &[String], members: &[MemberEdit]) -> Result<String, EditError> {
+    apply(format, text, &[EntryEdit { place: place.to_vec(), members: members.to_vec() }])
+}
+
+fn place(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+/// Edits a text, and gives the lines that are only in one of the two.
+fn changed(format: Format, text: &str, at: &[&str]) -> (Vec<String>, Vec<String>) {
+    let done = set_members(format, text, &place(at), &bridge()).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+    let only = |one: &str, other: &str| {
+        let other: Vec<&str> = lines(other);
+        lines(one).into_iter().filter(|line| !other.contains(line)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    (only(text, &done), only(&done, text))
+}
+
+/// How a file of JSON may be written: its indent, line end, mark and last line.
+fn json_texts() -> Vec<(Format, String)> {
+    let mut texts = Vec::new();
+    for (indent, end) in [("  ", "\n"), ("\t", "\n"), ("    ", "\r\n"), ("\t", "\r\n")] {
+        for mark in ["", "\u{feff}"] {
+            for last in ["", end] {
+                for (format, comment, comma) in [(Format::Json, "", ""), (Format::Jsonc, " // mine", ",")] {
+                    let lines = [
+                        "{".to_owned(),
+                        format!("{indent}\"before\": [1,  2.50, 1e3],{comment}"),
+                        format!("{indent}\"mcpServers\": {{"),
+                        format!("{indent}{indent}\"a\": {{"),
+                        format!("{indent}{indent}{indent}\"type\": \"stdio\","),
+                        format!("{indent}{indent}{indent}\"command\": \"npx\",{comment}"),
+                        format!("{indent}{indent}{indent}\"args\": [\"-y\", \"x\"],"),
+                        format!("{indent}{indent}{indent}\"env\": {{\"KEY\": \"s\"}},"),
+                        format!("{indent}{indent}{indent}\"timeout\": 5{comma}"),
+                        format!("{indent}{indent}}},"),
+                        format!("{indent}{indent}\"b\":   {{ \"command\" : \"y\" }}{comma}"),
+                        format!("{indent}}}{comma}"),
+                        "}".to_owned(),
+                    ];
+                    texts.push((format, format!("{mark}{}{last}", lines.join(end))));
+                }
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn an_edit_of_json_keeps_every_byte_outside_its_lines() {
+    let texts = json_texts();
+    assert_eq!(texts.len(), 32);
+    for (format, text) in texts {
+        let (removed, added) = changed(format, &text, &["mcpServers", "a"]);
+        assert_eq!((removed.len(), added.len()), (3, 2), "{text:?}: -{removed:?} +{added:?}");
+        let is_windows = text.contains("\r\n");
+        assert!(added.iter().all(|line| line.ends_with("\r\n") == is_windows), "{added:?}");
+        assert!(added[0].contains("\"/usr/bin/taskwarden\""), "{added:?}");
+        let behind = removed.iter().filter(|line| line.contains("// mine")).count();
+        assert_eq!(added.iter().filter(|line| line.contains("// mine")).count(), behind, "comments stay: {added:?}");
+    }
+}
+
+#[test]
+fn an_edit_of_toml_keeps_comments_and_other_tables() {
+    let tables = "model = \"x\" # mine\n\n[mcp_servers.a] # first\ncommand = \"npx\" # runs\nargs = [\n  \"-y\",\n  \"x\",\n]\ntool_timeout_sec = 5\n\n[mcp_servers.a.env]\nKEY = \"s\"\n\n# the second\n[mcp_servers.b]\nurl = 'http://h'\n";
+    let inline = "[mcp_servers]\n# first\na = { command = \"npx\", args = [\"-y\"], env = { KEY = \"s\" } }\nb = { url = 'http://h' }\n";
+    let dotted = "mcp_servers.a.command = \"npx\"\nmcp_servers.a.args = []\nmcp_servers.b.url = \"http://h\"\n";
+    for text in [tables, inline, dotted] {
+        for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("\u{feff}{text}")] {
+            let done = set_members(Format::Toml, &text, &place(&["mcp_servers", "a"]), &bridge());
+            let done = done.unwrap_or_else(|error| panic!("{error}: {text:?}"));
+            let (_, added) = changed(Format::Toml, &text, &["mcp_servers", "a"]);
+            assert!(added.len() <= 2, "{added:?}");
+            for kept in ["# mine", "# first", "# runs", "# the second", "tool_timeout_sec = 5", "http://h"] {
+                assert_eq!(done.contains(kept), text.contains(kept), "`{kept}` of {text:?}: {done:?}");
+            }
+            assert!(!done.contains("KEY"), "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn an_edit_of_yaml_is_proven_or_refused() {
+    let members =
+        |name: &'static str| vec![MemberEdit::set(name, json!("/usr/bin/taskwarden")), MemberEdit::remove("envs")];
+    let block = "# mine\nextensions:\n  a:\n    cmd: npx # runs\n    args:\n      - -y\n    envs:\n      KEY: s\n    timeout: 5\n  b:\n    cmd: y\n";
+    for text in [block.to_owned(), block.replace('\n', "\r\n")] {
+        match set_members(Format::Yaml, &text, &place(&["extensions", "a"]), &members("cmd")) {
+            Ok(done) => {
+                for kept in ["# mine", "timeout: 5", "  b:", "cmd: y", "- -y"] {
+                    assert!(done.contains(kept), "`{kept}`: {done:?}");
+                }
+                assert!(!done.contains("KEY") && done.contains("/usr/bin/taskwarden"), "{done:?}");
+            }
+            Err(error) => assert_eq!(error, EditError::NotProven, "{text:?}"),
+        }
+    }
+    let shared = "base: &base\n  cmd: npx\nextensions:\n  a: *base\n";
+    let refused = set_members(Format::Yaml, shared, &place(&["extensions", "a"]), &members("cmd"));
+    assert!(refused.is_err(), "an alias is another entry's text: {refused:?}");
+}
+
+#[test]
+fn what_is_not_there_or_not_readable_is_refused() {
+    let at = place(&["mcpServers", "a"]);
+    for (format, text) in [
+        (Format::Json, "{\"mcpServers\": {}}"),
+        (Format::Json, "{\"mcpServers\": {\"a\": []}}"),
+        (Format::Json, "{\"mcpServers\": {\"a\": {}},}"),
+        (Format::Jsonc, "{\"mcpServers\": {\"a\": {}, \"a\": {}}}"),
+        (Format::Toml, "mcpServers = 1"),
+        (Format::Yaml, ""),
+    ] {
+        assert!(set_members(format, text, &at, &bridge()).is_err(), "{text}");
+    }
+    let same = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
+    let edits = [MemberEdit::set("command", json!("x")), MemberEdit::remove("env")];
+    assert_eq!(set_members(Format::Json, same, &at, &edits).expect("it reads"), same, "nothing to do changes nothing");
+    let minified = "{\"x\":1,\"mcpServers\":{\"a\":{\"url\":\"http://h\"},\"b\":{}}}";
+    let done = set_members(Format::Json, minified, &at, &bridge()).expect("one line is a text as well");
+    assert!(done.starts_with("{\"x\":1,\"mcpServers\":{\"a\":{") && done.ends_with(",\"b\":{}}}"), "{done}");
+}
+
+/// An entry of one more shape, edited and taken back by its reverse.
+#[test]
+fn the_reverse_of_an_edit_gives_the_same_values_again() {
+    let texts = json_texts().into_iter().map(|(format, text)| (format, text, vec!["mcpServers", "a"]));
+    let toml = "[mcp_servers.a]\ncommand = \"npx\"\nargs = [\"-y\"]\n\n[mcp_servers.a.env]\nKEY = \"s\"\n";
+    let texts = texts.chain([(Format::Toml, toml.to_owned(), vec!["mcp_servers", "a"])]);
+    for (format, text, at) in texts {
+        let before = document::parse(format, &text).expect("it reads");
+        let entry = at.iter().try_fold(&before, |value, key| value.get(key)).expect("the entry");
+        let before_of = |name: &str| entry.get(name).cloned();
+        let reverse: Vec<MemberEdit> = bridge()
+            .into_iter()
+            .map(|member| MemberEdit { value: before_of(&member.name), name: member.name })
+            .collect();
+        let routed = set_members(format, &text, &place(&at), &bridge()).expect("it can be edited");
+        let undone = set_members(format, &routed, &place(&at), &reverse).expect("it can be taken back");
+        assert_eq!(document::parse(format, &undone), Ok(before), "{undone:?}");
+    }
+}
+
+#[test]
+fn several_entries_change_at_once_and_everything_between_them_keeps_its_bytes() {
+    let text = "{\n  \"mcpServers\": {\n    \"a\": {\"url\": \"http://h\"},\r\n    \"kept\" : { \"x\":1 },\n    \"b\": {\"url\": \"http://h\"}\n  }\n}";
+    let edits = ["a", "b"].map(|name| EntryEdit { place: place(&["mcpServers", name]), members: bridge() });
+    let done = apply(Format::Json, text, &edits).expect("one odd line end is no obstacle");
+    assert!(done.contains("},\r\n    \"kept\" : { \"x\":1 },\n    \"b\": {"), "{done:?}");
+    assert_eq!(done.matches("/usr/bin/taskwarden").count(), 2, "{done:?}");
+}
+
+#[test]
+fn an_entry_is_put_into_a_file_that_lost_it() {
+    let entry = json!({"command": "npx", "args": ["-y"]});
+    for (format, text, at, value) in [
+        (Format::Json, "", vec![], json!({"a": entry})),
+        (Format::Json, "{}", vec![], json!({"a": entry})),
+        (Format::Jsonc, "{\n  // mine\n  \"mcpServers\": {}\n}\n", vec!["mcpServers"], entry.clone()),
+        (Format::Toml, "model = \"x\"\n", vec![], json!({"a": entry})),
+    ] {
+        let name = if at.is_empty() { "mcpServers" } else { "a" };
+        let done = set_members(format, text, &place(&at), &[MemberEdit::set(name, value)]);
+        let done = done.unwrap_or_else(|error| panic!("{error}: {text:?}"));
+        let read = document::parse(format, &done).expect("it reads");
+        assert_eq!(read["mcpServers"]["a"], entry, "{done:?}");
+        assert!(!text.contains("mine") || done.contains("// mine"), "{done:?}");
+    }
+}
+
+#[test]
+fn a_file_of_four_megabytes_is_edited_in_time() {
+    let history: Vec<String> = (0..40_000).map(|n| format!("line {n} of a long history {}", "x".repeat(80))).collect();
+    let value = json!({"history": history, "mcpServers": {"a": {"command": "npx", "env": {"KEY": "s"}}}});
+    let text = serde_json::to_string_pretty(&value).expect("JSON");
+    assert!(text.len() > 4_000_000, "as large as the design says: {}", text.len());
+    let begun = std::time::Instant::now();
+    let done = set_members(Format::Json, &text, &place(&["mcpServers", "a"]), &bridge()).expect("it can be edited");
+    // A debug build on a busy machine; a release build needs about a tenth.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    let (old, new) = (lines(&text), lines(&done));
+    let (head, tail) = common_lines(&old, &new);
+    assert!(old.len() - head - tail <= 4 && new.len() - head - tail <= 8, "{head} and {tail} lines are kept");
+}
+
+#[test]
+fn an_edit_outside_of_its_entry_would_be_noticed() {
+    let text = "a = 1 # one\n\n[mcp_servers.a]\ncommand = \"x\"\n";
+    let at = place(&["mcp_servers", "a"]);
+    let of = |text: &str| outside::of_entries(Format::Toml, text, &[&at]).expect("it is there");
+    assert_eq!(of(text), of(&text.replace("\"x\"", "\"y\"")));
+    assert_ne!(of(text), of(&text.replace("# one", "# two")), "a comment has no value, and is seen all the same");
+    let json = "{ \"x\" : 1, \"a\": {\"b\": 2} }";
+    let at = place(&["a"]);
+    let of = |text: &str| outside::of_entries(Format::Json, text, &[&at]).expect("it is there");
+    assert_eq!(of(json), of(&json.replace('2', "3")));
+    assert_ne!(of(json), of(&json.replace("\"x\" :", "\"x\":")), "a blank is a byte as well");
+    let yaml = "# one\nx:\n  a:\n    cmd: y\n  b:\n    cmd: z\n";
+    let at = place(&["x", "a"]);
+    let of = |text: &str| outside::of_entries(Format::Yaml, text, &[&at]).expect("it is there");
+    assert_eq!(of(yaml), of(&yaml.replace("cmd: y", "cmd: yy")));
+    assert_ne!(of(yaml), of(&yaml.replace("cmd: z", "cmd: zz")));
+}
