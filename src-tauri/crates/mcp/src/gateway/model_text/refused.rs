@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use domain::ports::RecordingFault;
+use domain::server::halt::HaltedBy;
 use engine::{HaltReason, Quota};
 
 use super::{a_person, at};
@@ -68,7 +69,12 @@ pub(in crate::gateway) fn frozen(halted: &HaltReason) -> String {
 
 fn who_halted(halted: &HaltReason, did: &str) -> String {
     match halted {
-        HaltReason::Ordered { at: when, by: Some(_), reason } => a_person(did, &at(*when), Some(reason)),
+        HaltReason::Ordered { at: when, by: Some(HaltedBy::Control(_)), reason } => {
+            format!("A supervisor program that the user allowed {did} {}: {reason}.", at(*when))
+        }
+        HaltReason::Ordered { at: when, by: Some(HaltedBy::Person(_)), reason } => {
+            a_person(did, &at(*when), Some(reason))
+        }
         HaltReason::Ordered { at: when, by: None, .. } => format!("A file named HALT {did} {}.", at(*when)),
         HaltReason::Unreadable => "Taskwarden cannot read what is halted, so it sends nothing.".to_owned(),
     }

@@ -30,7 +30,7 @@ fn person() -> Decider {
 }
 
 fn halted(by: Option<&str>, reason: &str) -> HaltReason {
-    HaltReason::Ordered { at: AT, by: by.map(PersonId::new), reason: reason.to_owned() }
+    HaltReason::Ordered { at: AT, by: by.map(|name| PersonId::new(name).into()), reason: reason.to_owned() }
 }
 
 /// How calls end.
