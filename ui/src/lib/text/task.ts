@@ -1,6 +1,6 @@
 /* Text of one task: its state, its history, its cancel. What a server says is never part of it. */
 import type { Phase, PhaseGroup } from "$lib/bindings";
-import { count } from "$lib/format/count";
+import { count, plural } from "$lib/format/count";
 
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   waiting: "Waiting for you",
@@ -117,8 +117,7 @@ export const TASK = {
     linesBeforeEnd: "Last messages before the end",
     linesFrom: (server: string) => `from ${server}`,
     allLines: (n: number) => `Show all ${count(n)} in the timeline`,
-    follow: (since: number) =>
-      since === 0 ? "Follow" : `Follow, ${count(since)} ${since === 1 ? "line" : "lines"} since`,
+    follow: (since: number) => (since === 0 ? "Follow" : `Follow, ${plural(since, "line")} since`),
     calledWith: "Called with",
   },
   failedWith: {
@@ -169,20 +168,20 @@ export const TASK = {
     during: (server: string, calls: number | null) =>
       calls === null
         ? `${server} asks during one of several calls`
-        : `${server} asks during one of ${count(calls)} calls`,
-    many: (server: string, n: number) => `${server} asks ${count(n)} questions and does not say during which calls`,
+        : `${server} asks during one of ${plural(calls, "call")}`,
+    many: (server: string, n: number) => `${server} asks ${plural(n, "question")} and does not say during which calls`,
     body: "It does not say which. This task is possibly waiting for the answer.",
     bodyOfMany: "This task is possibly waiting for one of them.",
     answer: "Answer",
     ofOne: (calls: number | null) =>
       calls === null
         ? "Asked by one of several calls, possibly by this one"
-        : `Asked by one of ${count(calls)} calls, possibly by this one`,
+        : `Asked by one of ${plural(calls, "call")}, possibly by this one`,
   },
   answers: {
     none: "This task has not asked anything.",
     more: (n: number, server: string) =>
-      `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They appear as you answer these.`,
+      `And ${plural(n, "more question")} of ${server}. They appear as you answer these.`,
     kinds: {
       form: "Form",
       url: "Link",
@@ -234,8 +233,7 @@ export const TASK = {
     why: { trace: "Both carry the same trace id.", openTask: "It was the newest open task of the same agent." },
     attempt: (n: number, all: number) => `Attempt ${count(n)} of ${count(all)}`,
     attemptName: (n: number) => `Attempt ${count(n)}`,
-    children: (n: number) =>
-      n === 1 ? "One task was started during this one" : `${count(n)} tasks were started during this one`,
+    children: (n: number) => `${plural(n, "task was", "tasks were")} started during this one`,
     more: (n: number) => `Show ${count(n)} more`,
   },
 
@@ -244,12 +242,12 @@ export const TASK = {
     willWait: (agent: string) => `Its result will be held before ${agent} gets it`,
     since: (who: string, when: string) => `Held by ${who} ${when}`,
     aLimit: "a limit",
-    size: (figure: string, family: string) => `It has ${figure} tokens (${family}).`,
+    size: (figure: string, family: string) => `It has ${plural(figure, "token")} (${family}).`,
     byLimit: (agent: string) => `Because of a limit, ${agent} reads it in parts.`,
     whole: (agent: string, who: string, when: string) => `Delivered whole to ${agent} by ${who} ${when}.`,
     sliced: (agent: string, who: string, when: string) => `Delivered in parts to ${agent} by ${who} ${when}.`,
     trimmed: (agent: string, who: string, when: string, tokens: string | null) =>
-      `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${tokens} tokens`}.`,
+      `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${plural(tokens, "token")}`}.`,
     withheld: (agent: string, who: string, when: string) => `Withheld from ${agent} by ${who} ${when}.`,
     acts: "Actions for the result",
     hold: "Hold the result",
