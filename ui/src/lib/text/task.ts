@@ -156,6 +156,11 @@ export const TASK = {
     },
     said: "The list below has the same events as text.",
   },
+  hidden: {
+    mark: "Hidden: this task is in no list and no count.",
+    hide: "Hide from lists",
+    unhide: "Show again",
+  },
   events: { title: "What happened", none: "Nothing is recorded yet.", older: (n: number) => `Show ${count(n)} older` },
   log: {
     title: "Status log",
