@@ -1,6 +1,6 @@
 /* Text of one task: its state, its history, its cancel. What a server says is never part of it. */
-import type { Phase, PhaseGroup } from "$lib/bindings";
-import { count, plural } from "$lib/format/count";
+import type { Phase, PhaseGroup, TakenStep } from "$lib/bindings";
+import { count, listed, plural } from "$lib/format/count";
 
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   waiting: "Waiting for you",
@@ -279,19 +279,24 @@ export const TASK = {
     next: {
       title: "Next steps",
       note: "each says what it affects",
-      hold: "Hold its result",
-      holdDo: "Hold result",
-      holdNote: (agent: string, server: string) =>
-        `${agent} gets the result only when you release it. Nothing changes on ${server}.`,
-      revoke: (agent: string) => `Revoke from ${agent}`,
-      revokeDo: "Revoke…",
-      revokeNote: (agent: string) => `${agent} loses this task at once. Its other tasks continue.`,
-      end: (server: string) => `End the process of ${server}`,
-      endNote: (others: number) =>
-        others === 0
-          ? "No other task is open on this server."
-          : `Up to ${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too. The server’s page names them.`,
-      endDo: "Show server",
+      affects: (what: string) => `Affects ${what}.`,
+      ask: (label: string) => `${label}?`,
+      ends: (n: number, agents: readonly string[]) =>
+        `${plural(n, "open task ends", "open tasks end")}${agents.length === 0 ? "" : `, of ${listed(agents)}`}.`,
+      processes: (names: readonly string[]) => (names.length === 0 ? "" : ` Processes: ${names.join(", ")}.`),
+      take: "Take step",
+      confirm: "Take step…",
+      pending: "in progress",
+      others: (n: number) => `${plural(n, "other task")} with it`,
+      done: {
+        cancel: "Asked to cancel",
+        holdResult: "Result held",
+        revoke: "Revoked from its agent",
+        revokeAgent: "Agent revoked",
+        shutDown: "Server shut down",
+      } satisfies Record<TakenStep["step"], string>,
+      stopped: { server: "Its server said how it ended", processes: "Its processes were seen to be gone" },
+      failed: "The steps could not be loaded",
     },
     steps: {
       recorded: "Recorded, being sent to the server",
