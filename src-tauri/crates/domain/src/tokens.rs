@@ -126,13 +126,25 @@ impl Count {
     /// It in words for a model: how many, whose, and how exact that is.
     #[must_use]
     pub fn told(self, family: Family) -> String {
-        let (tokens, label) = (grouped(self.tokens), family.label());
+        let (tokens, label) = (token_count(self.tokens), family.label());
         match self.exactness {
-            Exactness::Exact => format!("{tokens} tokens ({label}, exact)"),
-            Exactness::About => format!("about {tokens} tokens ({label}, estimated)"),
-            Exactness::AtMost => format!("at most {tokens} tokens ({label}, an upper bound)"),
+            Exactness::Exact => format!("{tokens} ({label}, exact)"),
+            Exactness::About => format!("about {tokens} ({label}, estimated)"),
+            Exactness::AtMost => format!("at most {tokens} ({label}, an upper bound)"),
         }
     }
+}
+
+/// An exact number with its noun: `1 token`, `1,204 tokens`.
+#[must_use]
+pub fn token_count(number: u64) -> String {
+    format!("{} {}", grouped(number), token_noun(number))
+}
+
+/// `token` or `tokens`, as the number before it asks for.
+#[must_use]
+pub const fn token_noun(number: u64) -> &'static str {
+    if number == 1 { "token" } else { "tokens" }
 }
 
 /// A number with its thousands apart.

@@ -35,6 +35,7 @@ pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,
 };
 pub use connections::observed::server_log::{LogEntry, LogEvent, LogPage};
+pub use connections::observed::tool_use::ToolUse;
 pub use decisions::bulk::{NewPlan, RunPlan};
 pub use decisions::escalate::ShutdownReach;
 pub use decisions::halt::StartHalt;

@@ -324,7 +324,10 @@ export default {
       Servers,
       {},
       {
-        fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } },
+        fake: {
+          servers: designed,
+          calls: { "servers.tools": () => ({ tools: [], callsSince: new Date(STORY_NOW - 20_000_000).toISOString() }) },
+        },
         hash: "#/servers/docs",
         click: ["[role=tab] >> nth=1"],
       },
@@ -335,7 +338,13 @@ export default {
       {
         fake: {
           servers: designed.map((one) => (one.name === "docs" ? { ...one, changedTools: 3 } : one)),
-          calls: { "servers.tools": () => ({ tools: [...TOOLS], changes: CHANGES }) },
+          calls: {
+            "servers.tools": () => ({
+              tools: [...TOOLS],
+              callsSince: new Date(STORY_NOW - 20_000_000).toISOString(),
+              changes: CHANGES,
+            }),
+          },
         },
         hash: "#/servers/docs",
         click: ["[role=tab] >> nth=1", "text=index_folder >> nth=0"],

@@ -23,12 +23,19 @@ const tool = (name: string, destructive: boolean): ToolDto => ({
   destructive,
   readOnly: !destructive,
   inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+  callsDay: 0,
 });
 
 function open(name: string, calls: FakeOptions["calls"] = {}): FakeBackend {
   const backend = new FakeBackend({
     servers: [docs],
-    calls: { "servers.tools": () => ({ tools: [tool("read", false), tool("wipe", true)] }), ...calls },
+    calls: {
+      "servers.tools": () => ({
+        tools: [tool("read", false), tool("wipe", true)],
+        callsSince: "2026-11-21T08:00:00.000Z",
+      }),
+      ...calls,
+    },
   });
   shown = show(StartDialog, { wish: { server: "docs", tool: name }, onclose: () => undefined }, backend);
   return backend;
@@ -51,7 +58,7 @@ describe("starting a task", () => {
   it("begins with the arguments of an earlier call when it is run again", async () => {
     const backend = new FakeBackend({
       servers: [docs],
-      calls: { "servers.tools": () => ({ tools: [tool("read", false)] }) },
+      calls: { "servers.tools": () => ({ tools: [tool("read", false)], callsSince: "2026-11-21T08:00:00.000Z" }) },
     });
     const wish = { server: "docs", tool: "read", arguments: { path: "/srv/old" } };
     shown = show(StartDialog, { wish, onclose: () => undefined }, backend);

@@ -29,6 +29,7 @@ const hostile: ToolDto = {
   taskSupport: "optional",
   destructive: true,
   readOnly: false,
+  callsDay: 0,
   inputSchema: {
     type: "object",
     properties: Object.fromEntries(
@@ -44,6 +45,7 @@ const bare: ToolDto = {
   taskSupport: "required",
   destructive: false,
   readOnly: true,
+  callsDay: 0,
   inputSchema: { type: "object", properties: {}, additionalProperties: false },
 };
 const open = (

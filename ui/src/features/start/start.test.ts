@@ -60,6 +60,7 @@ describe("what can be chosen", () => {
     destructive: null,
     readOnly: null,
     inputSchema: {},
+    callsDay: 0,
   });
 
   it("has the servers first that can start something", () => {

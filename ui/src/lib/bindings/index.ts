@@ -2866,12 +2866,18 @@ inputSchema: unknown,
 /** Why agents are not offered it; left out where they are. */
 notOffered?: NotOfferedDto,
 /** How large its results usually are; left out while too few were counted in this run. */
-usualResult?: UsualResult, };
+usualResult?: UsualResult,
+/** Calls in the last day of this run of the core: its part of the server's calls of the day. */
+callsDay: number,
+/** How long its calls usually take; left out while too few were finished. */
+usualTime?: UsualTime, };
 
 /** A server's tools. */
 export type ToolList = {
 /** The tools in the server's order. */
 tools: Array<ToolDto>,
+/** From when on their calls are counted: a day ago, or the start of the core. */
+callsSince: string,
 /** What changed since a person last looked; left out where that is not known. */
 changes?: ToolChangesDto, };
 
@@ -2946,6 +2952,13 @@ export type UsualResult = {
 samples: number,
 /** Half of them are at most this large. */
 median: number, largest: number, };
+
+/** How long calls of a tool usually take. */
+export type UsualTime = {
+/** Finished calls, from which it is taken. */
+samples: number,
+/** Half of them took at most this. */
+medianMs: number, };
 
 /** What was decided about a held result. */
 export type VerdictDto = {

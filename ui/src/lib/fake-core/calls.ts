@@ -61,7 +61,7 @@ export function answers(state: CoreState): Answers {
     "servers.locate": ({ command }) => ({ program: command.startsWith("/") ? command : `/usr/bin/${command}` }),
     "servers.list": () => ({ servers: [...state.servers.values()] }),
     "servers.show": ({ name }) => server(name),
-    "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [] }),
+    "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [], callsSince: state.core.startedAt }),
     "servers.remove": ({ name }) => {
       const lostTasks = server(name).figures.open;
       state.servers.delete(name);

@@ -138,6 +138,7 @@ export const TOOLS: readonly ToolDto[] = [
     description: "Releases a build.",
     taskSupport: "required",
     destructive: true,
+    callsDay: 3,
     readOnly: false,
     inputSchema: {
       type: "object",
@@ -161,6 +162,8 @@ export const TOOLS: readonly ToolDto[] = [
       required: ["path"],
     },
     usualResult: { samples: 8, median: 1_240, largest: 6_900 },
+    callsDay: 214,
+    usualTime: { samples: 21, medianMs: 38 },
   },
 ];
 

@@ -1,5 +1,6 @@
 /* What a made-up core answers about tasks, their questions, results and cancels. */
-import type { ApiError, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { ApiError, RequestDto, TaskDto, TaskRow, TakenStep } from "$lib/bindings";
+import { fakeEscalation, takenStep } from "./tasks/escalation";
 import { missing, type Answers } from "./calls";
 import type { CoreState } from "./core-state";
 import { fits, page, view } from "./query";
@@ -47,6 +48,9 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       state.send({ goneInbox: [inboxId] });
     }, LEAVE_MS);
   }
+
+  const steps = new Map<string, TakenStep[]>();
+  const escalation = (id: string) => fakeEscalation(task(id), state.servers.get(task(id).server), steps.get(id) ?? []);
 
   function stop(id: string, reason: string | null | undefined): void {
     const at = iso(state.now());
@@ -107,6 +111,7 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
         { at: task(id).changedAt, status: task(id).status ?? "working", text: task(id).statusMessage ?? "" },
       ],
       decisions: [],
+      escalation: escalation(id),
     }),
     "tasks.history": ({ id }) => {
       const { agent, server: name, createdAt, changedAt, requests } = task(id);
@@ -283,11 +288,11 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       state.change(id, { phase: "revoked", group: "moving" });
       return { stops: [{ id, state: "asked", why: null, task: task(id) }] };
     },
-    // The page shows no further steps yet: here each of them is a cancel.
     "tasks.escalate": ({ id, step, reason }) => {
-      stop(id, reason);
-      const escalation = { steps: [], offered: [], unavailable: [], stopped: null, record: null };
-      return { step: step ?? 1, task: task(id), escalation };
+      const number = step ?? 2;
+      if (task(id).intent === null) stop(id, reason);
+      steps.set(id, [...(steps.get(id) ?? []), takenStep(number, me, iso(state.now()), reason ?? null)]);
+      return { step: number, task: task(id), escalation: escalation(id) };
     },
     "tasks.unwatch": ({ id }) => {
       state.change(id, { phase: "unwatched", group: "noNews" });

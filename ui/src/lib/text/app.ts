@@ -129,7 +129,7 @@ export const COMMANDS = {
   placeholder: "Type a command, a task, a server…",
   nothing: "No matches.",
   searching: "Searching tasks…",
-  found: (n: number) => `${n} ${n === 1 ? "result" : "results"}`,
+  found: (n: number) => plural(n, "result"),
   groups: { waiting: "Waiting for you", tasks: "Tasks", servers: "Servers" },
   /** Items without text from the server. */
   waits: {

@@ -82,7 +82,7 @@ export const budgetsText = {
   summary: {
     label: "Today in short",
     kept: (figure: string, percent: number) =>
-      `Tasks kept ${figure} tokens out of your agents’ windows today (${percent}\u00A0%).`,
+      `Tasks kept ${plural(figure, "token")} out of your agents’ windows today (${percent}\u00A0%).`,
     noneKept: "Tasks kept no tokens out of your agents’ windows today.",
     nothing: "Nothing came into your agents’ windows today.",
     isAt: (agent: string, percent: string, isLimit: boolean) =>
@@ -282,7 +282,7 @@ export const budgetsText = {
     spans: { label: "Period", day: "24 h", week: "7 d", month: "30 d" },
     steps: { day: "Tokens per hour", week: "Tokens per six hours", month: "Tokens per day" },
     late: (minutes: number) =>
-      `Hours are stored in UTC, and begin at ${minutes} past the hour here: the first ${minutes} minutes of a day count with the day before.`,
+      `Hours are stored in UTC, and begin ${plural(minutes, "minute")} past the hour here: the first ${plural(minutes, "minute counts", "minutes of a day count")} with the day before.`,
     chart: (who: string, span: string) => `Tokens of ${singleLine(who, AGENT_CAP)}, ${span}`,
     walk: "Use the arrow keys to read each bar.",
     spoken: (came: string, kept: string) => `${came} came in, ${kept} kept out`,
@@ -293,11 +293,11 @@ export const budgetsText = {
     unmeasured: "Not measured",
     unknown: "not known",
     gap: "Not measured: Taskwarden did not run.",
-    partly: (counted: number, hours: number) => `Measured in ${count(counted)} of ${count(hours)} hours.`,
+    partly: (counted: number, hours: number) => `Measured in ${count(counted)} of ${plural(hours, "hour")}.`,
     asTable: "Table",
     export: "CSV",
     exportFailed: "The figures could not be saved",
-    sums: (came: string, kept: string) => `In this period ${came} came in and ${kept} were kept out.`,
+    sums: (came: string, kept: string) => `In this period ${came} came in and ${plural(kept, "was", "were")} kept out.`,
     nothing: "Nothing came in during this period.",
   },
 
@@ -393,10 +393,10 @@ export const budgetsText = {
     delivered: "Read by the agent",
     none: "no result yet",
     noResult: "no result",
-    over: (tokens: string, limit: string) => `${tokens} tokens, above its limit of ${limit}.`,
+    over: (tokens: string, limit: string) => `${plural(tokens, "token")}, above its limit of ${limit}.`,
     settled: (who: string) => `${who} let it continue.`,
     cell: (cost: string, family: string, how: string) => `${cost} in the window or pending (${family}, ${how})`,
-    viewer: (figure: string, how: string, family: string) => `${figure} tokens, ${how}, ${family}`,
+    viewer: (figure: string, how: string, family: string) => `${plural(figure, "token")}, ${how}, ${family}`,
   },
 
   gauge: {
@@ -408,8 +408,8 @@ export const budgetsText = {
   },
 
   status: {
-    rate: (figure: string) => `${figure} tokens/min into windows`,
-    some: (n: number) => `of the ${count(n)} agents nearest to their limit`,
+    rate: (figure: string) => `${plural(figure, "token")}/min into windows`,
+    some: (n: number) => `of the ${plural(n, "agent")} nearest to their limit`,
     counted: (families: readonly string[]) =>
       `counted in ${families.map((one) => singleLine(one, FAMILY_CAP)).join(", ")}`,
   },
@@ -433,8 +433,8 @@ export function programWords(program: ProgramDto): readonly string[] {
     most === null || program.longResult === "whole"
       ? ""
       : program.longResult === "cut"
-        ? `, cut somewhere above ${most} tokens`
-        : `; above ${most} tokens the name of a file`;
+        ? `, cut somewhere above ${plural(most, "token")}`
+        : `; above ${plural(most, "token")} the name of a file`;
   return [
     ...(program.from === "set" ? [`The program is ${label}${measured}.`] : []),
     ...(program.from === "client"
@@ -450,7 +450,7 @@ export function programWords(program: ProgramDto): readonly string[] {
       ? []
       : [
           program.holdsCut
-            ? `${label} is sure to show its model ${most} tokens of one result. Longer results are held and read in parts.`
+            ? `${label} is sure to show its model ${plural(most, "token")} of one result. Longer results are held and read in parts.`
             : `Longer results are passed on, and ${label} cuts them.`,
         ]),
     `Only the program knows when it shortens its conversation and how long its own prompt is${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,

@@ -5,7 +5,7 @@ export const firstRunText = {
   title: "Three ways to start",
   again: "Get started",
   progress: (done: number, of: number) => `${done} of ${of}`,
-  progressSaid: (done: number, of: number) => `${done} of ${of} steps done`,
+  progressSaid: (done: number, of: number) => `${count(done)} of ${plural(of, "step")} done`,
   body: "Taskwarden shows the tasks your agents start, the questions they ask and what they cost.",
   note: "Taskwarden talks only to servers you add. Closing the window keeps it running in the tray.",
   noteBrowser: "Taskwarden talks only to servers you add. It keeps running when you close this page.",

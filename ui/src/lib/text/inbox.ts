@@ -78,17 +78,17 @@ export const inboxText = {
       agent === null
         ? `The result of ${tool} is held for you`
         : `The result of ${tool} is held before ${agent} gets it`,
-    sized: (tokens: string) => `A result of ${tokens} tokens is held`,
+    sized: (tokens: string) => `A result of ${plural(tokens, "token")} is held`,
     overLimit: (tool: string, limit: string | null) =>
-      limit === null ? `${tool} exceeded its token limit` : `${tool} exceeded ${limit} tokens`,
+      limit === null ? `${tool} exceeded its token limit` : `${tool} exceeded ${plural(limit, "token")}`,
     aTask: "A task",
   },
 
   shared: {
-    during: (server: string, calls: number) => `${server} asks during one of ${count(calls)} calls`,
-    oneOf: (server: string, calls: number) => `${server} · one of ${count(calls)} calls`,
+    during: (server: string, calls: number) => `${server} asks during one of ${plural(calls, "call")}`,
+    oneOf: (server: string, calls: number) => `${server} · one of ${plural(calls, "call")}`,
     doesNotSay: " and does not say which",
-    heading: (calls: number) => `One of these ${count(calls)} calls asks`,
+    heading: (calls: number) => `One of these ${plural(calls, "call")} asks`,
     what: (server: string) =>
       `${server} does not say which. Your answer goes to ${server} and is not tied to any of them. Cancelling affects the call you choose, whether it asked or not.`,
     cancelsOne: (tool: string) => `${inboxCancel} ${tool}`,
@@ -207,7 +207,7 @@ export const inboxText = {
   sized: {
     tooLarge: "It is larger than one result may be",
     doesNotFit: "It does not fit",
-    bar: (inside: string, coming: string) => `${inside} tokens in the window, ${coming} pending`,
+    bar: (inside: string, coming: string) => `${plural(inside, "token")} in the window, ${coming} pending`,
     inside: (figure: string) => `${figure} in the window`,
     free: (figure: string) => `at most ${figure} free`,
     is: [
@@ -219,12 +219,12 @@ export const inboxText = {
             ? `, estimated for ${family}.`
             : `, an upper bound for ${family}.`,
     ] as const,
-    size: (figure: string) => `${figure} tokens`,
+    size: (figure: string) => plural(figure, "token"),
     sub: (tool: string, server: string, agent: string) =>
       [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
     done: "no deadline; the task itself is done",
     how: (agent: string) => `How should ${agent} get it?`,
-    slices: (size: string | null) => (size === null ? "In parts" : `In parts of up to ${size} tokens`),
+    slices: (size: string | null) => (size === null ? "In parts" : `In parts of up to ${plural(size, "token")}`),
     slicesNote: (n: number | null) =>
       `its first lines and a link now, then ${n === null ? "parts" : `about ${plural(n, "part", "parts")}`} on request`,
     whole: "Whole, once",
@@ -241,7 +241,8 @@ export const inboxText = {
 
   overLimit: {
     heading: "Cost so far",
-    said: (tool: string, figure: string, limit: string) => `${tool} has used ${figure} tokens. Its limit is ${limit}.`,
+    said: (tool: string, figure: string, limit: string) =>
+      `${tool} has used ${plural(figure, "token")}. Its limit is ${limit}.`,
     goes: "It keeps working until you decide.",
     can: "What you can do",
     stop: "Cancel it",
@@ -288,7 +289,7 @@ export const inboxText = {
     upTo: (limit: string) => `up to ${limit}`,
     sizeUnknown: "size unknown",
     kept: "Kept out so far",
-    keptTokens: (figure: string) => `${figure} tokens`,
+    keptTokens: (figure: string) => plural(figure, "token"),
   },
 
   act: {
@@ -392,6 +393,6 @@ export const inboxText = {
   },
   said: {
     one: (server: string) => `1 new item in the inbox, from ${server}.`,
-    some: (n: number) => `${count(n)} new items in the inbox.`,
+    some: (n: number) => `${plural(n, "new item")} in the inbox.`,
   },
 } as const;

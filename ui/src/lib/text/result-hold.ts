@@ -1,5 +1,5 @@
 /* Text of a held result, wherever it is shown: what a person can do about it, and which limit holds it. */
-import { count } from "$lib/format/count";
+import { plural } from "$lib/format/count";
 
 export const resultHoldText = {
   agent: "the agent",
@@ -17,7 +17,7 @@ export const resultHoldText = {
 
   wholeTitle: (agent: string) => `Deliver the whole result to ${agent}?`,
   wholeWhat: (tokens: string, free: string) =>
-    `It has ${tokens} tokens and at most ${free} are free in the window: it does not fit.`,
+    `It has ${plural(tokens, "token")} and at most ${plural(free, "is", "are")} free in the window: it does not fit.`,
 
   trimTitle: (agent: string) => `Trim the result for ${agent}?`,
   trimWhat: "It is shortened to a valid result. The rest stays here.",
@@ -34,22 +34,23 @@ export const resultHoldText = {
     asItCame: (agent: string) => `Delivered to ${agent}.`,
     slices: (agent: string) => `Delivered to ${agent} in parts.`,
     whole: (agent: string) => `Delivered whole to ${agent}.`,
-    trimmed: (agent: string, tokens: number) => `Delivered to ${agent}, trimmed to about ${count(tokens)} tokens.`,
+    trimmed: (agent: string, tokens: number) => `Delivered to ${agent}, trimmed to about ${plural(tokens, "token")}.`,
     withheld: (agent: string) => `Withheld from ${agent}.`,
   },
 
   /** Which limit holds it; null for a limit that is no longer set. */
   limit: {
-    tool: (name: string, limit: string) => `The limit for one result of the tool ${name} is ${limit} tokens`,
-    server: (name: string, limit: string) => `The limit for one result of the server ${name} is ${limit} tokens`,
-    agent: (name: string, limit: string) => `The limit for one result for ${name} is ${limit} tokens`,
-    gone: (limit: string) => `When it arrived, the limit for one result was ${limit} tokens`,
+    tool: (name: string, limit: string) => `The limit for one result of the tool ${name} is ${plural(limit, "token")}`,
+    server: (name: string, limit: string) =>
+      `The limit for one result of the server ${name} is ${plural(limit, "token")}`,
+    agent: (name: string, limit: string) => `The limit for one result for ${name} is ${plural(limit, "token")}`,
+    gone: (limit: string) => `When it arrived, the limit for one result was ${plural(limit, "token")}`,
     cut: (program: string, shown: string) =>
-      `It is longer than the ${shown} tokens of one result that ${program} is sure to show its model; its agent reads it in parts.`,
+      `It is longer than the ${plural(shown, "token")} of one result that ${program} is sure to show its model; its agent reads it in parts.`,
     window: (agent: string, limit: string, free: string) =>
-      `The window of ${agent} may hold ${limit} tokens, of which ${free} were free`,
+      `The window of ${agent} may hold ${plural(limit, "token")}, of which ${plural(free, "was", "were")} free`,
     windowGone: (agent: string, free: string) =>
-      `When it arrived, ${free} tokens were free in the window of ${agent} below its limit`,
+      `When it arrived, ${plural(free, "token was", "tokens were")} free in the window of ${agent} below its limit`,
     over: (limit: string, by: string) => `${limit}; it is ${by} over.`,
   },
 } as const;

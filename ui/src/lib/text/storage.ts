@@ -62,9 +62,13 @@ export const STORAGE = {
     hint: "Each row is chained to the one before, so later changes can be detected.",
     verify: "Check now",
     whole: (first: number, last: number) =>
-      last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} are intact.`,
+      last === 0
+        ? "There are no rows yet."
+        : first === last
+          ? `Row ${count(last)} is intact.`
+          : `Rows ${count(first)} to ${count(last)} are intact.`,
     partly: (upto: number, last: number) =>
-      `Rows up to ${count(upto)} of ${count(last)} are intact. Check again for the rest.`,
+      `Intact up to row ${count(upto)} of ${count(last)}. Check again for the rest.`,
     broken: (row: number) => `Row ${count(row)} of the audit log is not intact.`,
     brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
   },

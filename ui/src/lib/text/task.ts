@@ -1,6 +1,6 @@
 /* Text of one task: its state, its history, its cancel. What a server says is never part of it. */
-import type { Phase, PhaseGroup } from "$lib/bindings";
-import { count } from "$lib/format/count";
+import type { Phase, PhaseGroup, TakenStep } from "$lib/bindings";
+import { count, listed, plural } from "$lib/format/count";
 
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   waiting: "Waiting for you",
@@ -117,8 +117,7 @@ export const TASK = {
     linesBeforeEnd: "Last messages before the end",
     linesFrom: (server: string) => `from ${server}`,
     allLines: (n: number) => `Show all ${count(n)} in the timeline`,
-    follow: (since: number) =>
-      since === 0 ? "Follow" : `Follow, ${count(since)} ${since === 1 ? "line" : "lines"} since`,
+    follow: (since: number) => (since === 0 ? "Follow" : `Follow, ${plural(since, "line")} since`),
     calledWith: "Called with",
   },
   failedWith: {
@@ -157,6 +156,11 @@ export const TASK = {
     },
     said: "The list below has the same events as text.",
   },
+  hidden: {
+    mark: "Hidden: this task is in no list and no count.",
+    hide: "Hide from lists",
+    unhide: "Show again",
+  },
   events: { title: "What happened", none: "Nothing is recorded yet.", older: (n: number) => `Show ${count(n)} older` },
   log: {
     title: "Status log",
@@ -169,20 +173,20 @@ export const TASK = {
     during: (server: string, calls: number | null) =>
       calls === null
         ? `${server} asks during one of several calls`
-        : `${server} asks during one of ${count(calls)} calls`,
-    many: (server: string, n: number) => `${server} asks ${count(n)} questions and does not say during which calls`,
+        : `${server} asks during one of ${plural(calls, "call")}`,
+    many: (server: string, n: number) => `${server} asks ${plural(n, "question")} and does not say during which calls`,
     body: "It does not say which. This task is possibly waiting for the answer.",
     bodyOfMany: "This task is possibly waiting for one of them.",
     answer: "Answer",
     ofOne: (calls: number | null) =>
       calls === null
         ? "Asked by one of several calls, possibly by this one"
-        : `Asked by one of ${count(calls)} calls, possibly by this one`,
+        : `Asked by one of ${plural(calls, "call")}, possibly by this one`,
   },
   answers: {
     none: "This task has not asked anything.",
     more: (n: number, server: string) =>
-      `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They appear as you answer these.`,
+      `And ${plural(n, "more question")} of ${server}. They appear as you answer these.`,
     kinds: {
       form: "Form",
       url: "Link",
@@ -234,8 +238,7 @@ export const TASK = {
     why: { trace: "Both carry the same trace id.", openTask: "It was the newest open task of the same agent." },
     attempt: (n: number, all: number) => `Attempt ${count(n)} of ${count(all)}`,
     attemptName: (n: number) => `Attempt ${count(n)}`,
-    children: (n: number) =>
-      n === 1 ? "One task was started during this one" : `${count(n)} tasks were started during this one`,
+    children: (n: number) => `${plural(n, "task was", "tasks were")} started during this one`,
     more: (n: number) => `Show ${count(n)} more`,
   },
 
@@ -244,12 +247,12 @@ export const TASK = {
     willWait: (agent: string) => `Its result will be held before ${agent} gets it`,
     since: (who: string, when: string) => `Held by ${who} ${when}`,
     aLimit: "a limit",
-    size: (figure: string, family: string) => `It has ${figure} tokens (${family}).`,
+    size: (figure: string, family: string) => `It has ${plural(figure, "token")} (${family}).`,
     byLimit: (agent: string) => `Because of a limit, ${agent} reads it in parts.`,
     whole: (agent: string, who: string, when: string) => `Delivered whole to ${agent} by ${who} ${when}.`,
     sliced: (agent: string, who: string, when: string) => `Delivered in parts to ${agent} by ${who} ${when}.`,
     trimmed: (agent: string, who: string, when: string, tokens: string | null) =>
-      `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${tokens} tokens`}.`,
+      `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${plural(tokens, "token")}`}.`,
     withheld: (agent: string, who: string, when: string) => `Withheld from ${agent} by ${who} ${when}.`,
     acts: "Actions for the result",
     hold: "Hold the result",
@@ -276,19 +279,24 @@ export const TASK = {
     next: {
       title: "Next steps",
       note: "each says what it affects",
-      hold: "Hold its result",
-      holdDo: "Hold result",
-      holdNote: (agent: string, server: string) =>
-        `${agent} gets the result only when you release it. Nothing changes on ${server}.`,
-      revoke: (agent: string) => `Revoke from ${agent}`,
-      revokeDo: "Revoke…",
-      revokeNote: (agent: string) => `${agent} loses this task at once. Its other tasks continue.`,
-      end: (server: string) => `End the process of ${server}`,
-      endNote: (others: number) =>
-        others === 0
-          ? "No other task is open on this server."
-          : `Up to ${count(others)} other open ${others === 1 ? "task ends" : "tasks end"}, too. The server’s page names them.`,
-      endDo: "Show server",
+      affects: (what: string) => `Affects ${what}.`,
+      ask: (label: string) => `${label}?`,
+      ends: (n: number, agents: readonly string[]) =>
+        `${plural(n, "open task ends", "open tasks end")}${agents.length === 0 ? "" : `, of ${listed(agents)}`}.`,
+      processes: (names: readonly string[]) => (names.length === 0 ? "" : ` Processes: ${names.join(", ")}.`),
+      take: "Take step",
+      confirm: "Take step…",
+      pending: "in progress",
+      others: (n: number) => `${plural(n, "other task")} with it`,
+      done: {
+        cancel: "Asked to cancel",
+        holdResult: "Result held",
+        revoke: "Revoked from its agent",
+        revokeAgent: "Agent revoked",
+        shutDown: "Server shut down",
+      } satisfies Record<TakenStep["step"], string>,
+      stopped: { server: "Its server said how it ended", processes: "Its processes were seen to be gone" },
+      failed: "The steps could not be loaded",
     },
     steps: {
       recorded: "Recorded, being sent to the server",

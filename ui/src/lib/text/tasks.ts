@@ -24,7 +24,7 @@ export const TASKS = {
   matchOf: (found: number, all: number) => `${count(found)} of ${count(all)} match`,
   textReach: (back: string) => `What tasks say is searched back to ${back}.`,
   textReading: "What tasks say is still being read for the search.",
-  textMore: (n: number) => `More than ${count(n)} tasks say this; the newest are shown.`,
+  textMore: (n: number) => `More than ${plural(n, "task")} say this; the newest are shown.`,
   selectTask: (name: string) => `Select ${name}`,
   waits: (time: string) => `waits ${time}`,
   resultOf: (size: string) => `Result of ${size}`,
@@ -85,9 +85,9 @@ export const TASKS = {
   usualUnknown: "too few runs for a usual time",
   fromServer: (server: string, text: string) => `${text}\nText from ${server}`,
   selected: "selected",
-  changes: (n: number) => (n === 1 ? "1 change" : `${count(n)} changes`),
+  changes: (n: number) => plural(n, "change"),
   changesTitle: "Rows above have changed. Show them, p",
-  changesSaid: (n: number) => (n === 1 ? "1 change above." : `${count(n)} changes above.`),
+  changesSaid: (n: number) => `${plural(n, "change")} above.`,
   left: (group: string) => `Now: ${group}`,
   fold: (name: string, isFolded: boolean) => `${isFolded ? "Unfold" : "Fold"} ${name}`,
   loading: "Loading tasks",
@@ -193,7 +193,7 @@ export const TASKS = {
     exported: (n: number, name: string, isCut: boolean) =>
       `Exported ${tasks(n)} to ${name}${isCut ? ", the most that one export takes." : "."}`,
     copyIds: "Copy ids",
-    copied: (n: number) => (n === 1 ? "Copied 1 id." : `Copied ${count(n)} ids.`),
+    copied: (n: number) => `Copied ${plural(n, "id")}.`,
     notCopied: "The ids could not be copied: the browser does not allow it here.",
     said: (n: number) => `${tasks(n)} selected.`,
   },
@@ -203,13 +203,9 @@ export const TASKS = {
     effect: "Each server is asked once. A server may refuse, or finish the task first; each row shows the outcome.",
     first: (shown: number, n: number) => (shown === n ? "These tasks" : `The first ${count(shown)} of ${count(n)}`),
     over: (n: number) =>
-      n === 1
-        ? "1 selected task has already ended and is left out."
-        : `${count(n)} selected tasks have already ended and are left out.`,
+      `${plural(n, "selected task has", "selected tasks have")} already ended and ${n === 1 ? "is" : "are"} left out.`,
     asked: (n: number) =>
-      n === 1
-        ? "1 was already asked to cancel and is not asked again."
-        : `${count(n)} were already asked to cancel and are not asked again.`,
+      `${plural(n, "was", "were")} already asked to cancel and ${n === 1 ? "is" : "are"} not asked again.`,
     nothing: "None of the selected tasks can be cancelled now.",
     grew: (was: number, is: number) => `Now ${tasks(is)} match, not ${count(was)}. Check again before you ask.`,
     counting: "Counting…",

@@ -18,7 +18,7 @@ use domain::budget::models::{self, MODELS};
 use domain::budget::window::CountingSettings;
 use domain::client::profile::{self, PROFILES};
 use domain::ports::AgentUnit;
-use domain::tokens::{Count, Family};
+use domain::tokens::{Count, Family, token_noun};
 
 use super::Nothing;
 use crate::api::Api;
@@ -212,7 +212,7 @@ fn words(meter: &CountingSettings) -> String {
     let program = program.as_ref().map(|program| format!("program {program}"));
     let model = model.as_ref().map(|model| format!("model {model}"));
     let family = family.map(|family| format!("tokenizer {}", family.word()));
-    let window = window.map(|tokens| format!("window of {tokens} tokens"));
+    let window = window.map(|tokens| format!("window of {tokens} {}", token_noun(tokens)));
     let said: Vec<String> = [program, model, family, window].into_iter().flatten().collect();
     if said.is_empty() { "as its client says".into() } else { said.join(", ") }
 }

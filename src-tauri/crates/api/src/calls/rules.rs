@@ -9,6 +9,7 @@ use std::time::Duration;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
 use domain::rule::{AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::tokens::token_noun;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -259,7 +260,7 @@ fn words(rule: &RuleDto) -> String {
         [("a result", rule.result_limit), ("a task", rule.task_limit), ("the window", rule.window_limit)]
     {
         if let Some(LimitDto { tokens, at }) = limit {
-            said.push(format!("{what} over {tokens} tokens: {}", LimitAction::from(at).word()));
+            said.push(format!("{what} over {tokens} {}: {}", token_noun(tokens), LimitAction::from(at).word()));
         }
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }

@@ -225,6 +225,23 @@ pub struct ToolDto {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub usual_result: Option<UsualResultDto>,
+    /// Calls in the last day of this run of the core: its part of the server's calls of the day.
+    pub calls_day: u64,
+    /// How long its calls usually take; left out while too few were finished.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub usual_time: Option<UsualTimeDto>,
+}
+
+/// How long calls of a tool usually take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "UsualTime")]
+pub struct UsualTimeDto {
+    /// Finished calls, from which it is taken.
+    pub samples: u32,
+    /// Half of them took at most this.
+    pub median_ms: u64,
 }
 
 /// A tool that agents are not offered.
@@ -306,6 +323,8 @@ impl ToolDto {
             read_only: tool.read_only_hint,
             input_schema: tool.input_schema,
             usual_result: None,
+            calls_day: 0,
+            usual_time: None,
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Exact figures are written out, estimates rounded, bounds rounded up. JSON has plain numbers with their exactness.
 
-pub use domain::tokens::grouped;
+use domain::tokens::token_noun;
+pub use domain::tokens::{grouped, token_count};
 
 use crate::dto::{BudgetDto, ExactnessDto};
 
@@ -15,6 +16,12 @@ pub fn tokens(number: u64, exactness: ExactnessDto) -> String {
         ExactnessDto::AtMost => rounded(number, true),
     };
     format!("{}{shown}", exactness.mark())
+}
+
+/// A number of tokens with its mark and its noun: `≤ 1 token`, `≈ 118k tokens`.
+#[must_use]
+pub fn marked_tokens(number: u64, exactness: ExactnessDto) -> String {
+    format!("{} {}", tokens(number, exactness), token_noun(number))
 }
 
 /// A size in few letters: `900`, `6.1k`, `200k`, `1.84M`.
@@ -74,6 +81,21 @@ mod tests {
         ] {
             assert_eq!(tokens(number, exactness), text, "{number}");
         }
+    }
+
+    #[test]
+    fn one_token_is_written_in_the_singular_whatever_its_mark() {
+        for (number, exactness, text) in [
+            (1, ExactnessDto::Exact, "1 token"),
+            (1, ExactnessDto::About, "≈ 1 token"),
+            (1, ExactnessDto::AtMost, "≤ 1 token"),
+            (0, ExactnessDto::Exact, "0 tokens"),
+            (1_001, ExactnessDto::AtMost, "≤ 1.1k tokens"),
+        ] {
+            assert_eq!(marked_tokens(number, exactness), text, "{number}");
+        }
+        assert_eq!(token_count(1), "1 token");
+        assert_eq!(token_count(2_000), "2,000 tokens");
     }
 
     #[test]

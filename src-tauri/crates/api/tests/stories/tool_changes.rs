@@ -6,6 +6,7 @@ use api::Code;
 use domain::ports::UpstreamEvent;
 use domain::server::tool_memory::ToolMemory;
 use serde_json::{Value, json};
+use testkit::scripted::PollReply;
 
 use crate::world::{World, descendant};
 
@@ -94,4 +95,35 @@ async fn five_thousand_tools_that_all_change_each_second_cost_a_bounded_number_o
     assert!(bytes <= 2 * limits.bytes_per_server, "{bytes} bytes");
     let listings = world.server.tool_listings();
     assert!((2..=5).contains(&listings), "three minutes are three listings and the first: {listings}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_tool_says_how_often_it_was_called_and_what_it_usually_takes_and_the_calls_are_those_of_the_server() {
+    let world = World::new().await;
+    world.server.list_tools([("build", "Takes long"), ("other", "Is called once"), ("idle", "Is not called")]);
+    let figures = async || {
+        let list = world.call("servers.tools", json!({"name": "ci"})).await;
+        let tools = list["tools"].as_array().expect("a list").clone();
+        tools.into_iter().map(|tool| (tool["callsDay"].clone(), tool["usualTime"].clone())).collect::<Vec<_>>()
+    };
+    for round in 0..5 {
+        let looks = vec![PollReply::working(), PollReply::done()];
+        world.server.reply_task("build", &format!("t{round}"), looks);
+        let id = world.start("build").await;
+        world.until(&id, "done").await;
+        let known = figures().await;
+        assert_eq!(known[0].0, json!(round + 1), "each call counts once");
+        assert_eq!(known[0].1.is_null(), round < 4, "a usual time needs five finished calls: {known:?}");
+    }
+    world.server.reply_task("other", "t9", vec![PollReply::working()]);
+    let other = world.start("other").await;
+    world.until_field(&other, "view", "task").await;
+    let known = figures().await;
+    assert_eq!((&known[1].0, &known[2].0), (&json!(1), &json!(0)), "{known:?}");
+    assert_eq!((&known[1].1, &known[2].1), (&Value::Null, &Value::Null), "one call is too few");
+    assert_eq!(known[0].1["samples"], 5, "{known:?}");
+    let times = world.call("servers.times", json!({"name": "ci"})).await;
+    assert_eq!(times["day"]["calls"]["count"], 6, "the tools together are the server: {times:#}");
+    let list = world.call("servers.tools", json!({"name": "ci"})).await;
+    assert_eq!(list["callsSince"], times["since"], "counting began with the core: {list:#}");
 }

@@ -45,16 +45,18 @@ pub(crate) fn reply_to(
 ) -> ReplyFuture {
     let (time, observed, live) = (Arc::clone(&core.time), Arc::clone(&connection.observed), Arc::clone(live));
     Box::pin(async move {
-        let begun = Instant::now();
+        let (begun, tool) = (Instant::now(), Arc::clone(&request.tool));
         let reply = live.upstream.call(request).await;
-        let times = &observed.times;
+        let (times, took, now) = (&observed.times, begun.elapsed(), time.now());
         match &reply {
-            Ok(CallReply::Error { error, .. }) => times.failed(RequestKind::Call, told(error), time.now()),
+            Ok(CallReply::Error { error, .. }) => times.failed(RequestKind::Call, told(error), now),
             Ok(CallReply::Task { .. } | CallReply::Result { .. } | CallReply::NeedsInput { .. }) => {
-                times.answered(RequestKind::Call, begun.elapsed(), time.now());
+                times.answered(RequestKind::Call, took, now);
             }
-            Err(error) => times.failed(RequestKind::Call, error.to_string(), time.now()),
+            Err(error) => times.failed(RequestKind::Call, error.to_string(), now),
         }
+        let is_whole = matches!(&reply, Ok(CallReply::Result { .. }));
+        observed.calls.called(&tool, is_whole.then_some(took), now);
         reply
     })
 }

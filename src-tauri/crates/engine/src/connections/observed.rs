@@ -4,6 +4,7 @@
 
 pub(crate) mod request_times;
 pub(crate) mod server_log;
+pub(crate) mod tool_use;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,7 @@ use domain::ports::{ProcessListener, ProcessNews, ProcessObserver};
 
 use crate::connections::observed::request_times::RequestTimes;
 use crate::connections::observed::server_log::ServerLog;
+use crate::connections::observed::tool_use::ToolCalls;
 use crate::runtime::time::Time;
 
 /// What was seen of one server.
@@ -21,6 +23,7 @@ pub(crate) struct ObservedServer {
     pub(crate) log: ServerLog,
     pub(crate) times: RequestTimes,
     pub(crate) tools: ToolChanges,
+    pub(crate) calls: ToolCalls,
 }
 
 /// What of a server's tools differs from what a person last saw.
@@ -49,6 +52,7 @@ impl ObservedServer {
             log: ServerLog::new(&policy.observed),
             times: RequestTimes::new(&policy.observed),
             tools: ToolChanges::default(),
+            calls: ToolCalls::new(&policy.observed),
         }
     }
 

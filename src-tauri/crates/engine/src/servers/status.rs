@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided by it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use crate::connections::connection::RefusedQuestions;
 use crate::connections::observed::request_times::RequestHistory;
 use crate::connections::observed::server_log::LogPage;
+use crate::connections::observed::tool_use::ToolUse;
 use crate::connections::wait::await_health;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -103,6 +105,14 @@ impl Engine {
     pub fn request_history(&self, id: ServerId) -> RequestHistory {
         let core = &self.core;
         core.connections.observed(id, &core.policy).times.history(core.time.now())
+    }
+
+    /// How its tools were called in this run of the core, by name; one that was not called is left out.
+    #[must_use]
+    pub fn tool_use(&self, id: ServerId) -> BTreeMap<Arc<str>, ToolUse> {
+        let core = &self.core;
+        let observed = core.connections.observed(id, &core.policy);
+        observed.calls.of_tools(core.policy.usual_samples_min, core.time.now())
     }
 
     /// Questions of the server that were refused in this run of the core, because too many are open.

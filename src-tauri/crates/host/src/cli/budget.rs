@@ -15,7 +15,7 @@ use api::dto::{
     WindowDto,
 };
 use api::format::time;
-use api::format::tokens::{share, short, tokens};
+use api::format::tokens::{marked_tokens, share, short, tokens};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
 use domain::tokens::Family;
@@ -122,8 +122,10 @@ pub(crate) async fn run(command: BudgetArgs, config: &Config, screen: &Screen) -
         Some(Change::Empty { agent }) => {
             let budget: BudgetDto = CoreClient::attach(config)?.request("budgets.empty", &OneAgent { agent }).await?;
             let left = budget.now.as_ref().filter(|window| window.tokens > 0).map(|window| {
-                let left = tokens(window.tokens, window.exactness);
-                format!("Its window now counts as empty, but for {left} tokens of tool definitions that its program still has.")
+                let left = marked_tokens(window.tokens, window.exactness);
+                format!(
+                    "Its window now counts as empty, but for {left} of tool definitions that its program still has."
+                )
             });
             return changed(&budget, left.as_deref().unwrap_or("Its window now counts as empty."), screen);
         }

@@ -10,8 +10,8 @@ use api::calls::inbox::ReadInbox;
 use api::dto::inbox::row::InboxKind;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
 use api::form;
-use api::format::time;
-use api::format::tokens::{grouped, tokens};
+use api::format::time::{self, count};
+use api::format::tokens::{grouped, marked_tokens};
 
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, release_command, shell_word, short_id};
@@ -95,7 +95,7 @@ fn pages(inbox: &InboxDto, page: u32, screen: &Screen) {
     let shown = u64::try_from(inbox.items.len()).unwrap_or(u64::MAX);
     let upto = inbox.offset.saturating_add(shown);
     if shown == 0 && inbox.total > 0 {
-        screen.line(&format!("This page is empty; the inbox has {}.", time::count(inbox.total, "item")));
+        screen.line(&format!("This page is empty; the inbox has {}.", count(inbox.total, "item")));
     } else if shown < inbox.total {
         let next = if upto < inbox.total {
             format!(" Next page: `taskwarden inbox --page {}`.", page.saturating_add(1))
@@ -120,7 +120,7 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
                 text(row.server.clone()),
                 text(match row.request.one_of.len() {
                     0 => row.tool.as_deref().map_or_else(|| "-".into(), one_line),
-                    calls => format!("one of {calls} calls"),
+                    calls => format!("one of {}", count(u64::try_from(calls).unwrap_or(u64::MAX), "call")),
                 }),
                 text(one_line(&row.request.message)),
             ]
@@ -135,9 +135,9 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
     for row in inbox.items.iter().filter(|row| !row.request.one_of.is_empty()) {
         let calls: Vec<&str> = row.request.one_of.iter().map(|id| short_id(id, whole)).collect();
         screen.line(&format!(
-            "{} asks during one of {} calls and does not say which: {}",
+            "{} asks during one of {} and does not say which: {}",
             one_line(&row.server),
-            calls.len(),
+            count(u64::try_from(calls.len()).unwrap_or(u64::MAX), "call"),
             calls.join(", ")
         ));
     }
@@ -163,10 +163,13 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
         let id = row.task.as_deref().map_or("", |id| short_id(id, whole));
         let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
         let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
-        let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
-        let allowed = row.limit.map(|limit| format!(", at most {} are allowed", grouped(limit))).unwrap_or_default();
+        let size = row.tokens.zip(row.exactness).map(|(number, exactness)| marked_tokens(number, exactness));
+        let allowed = row
+            .limit
+            .map(|limit| format!(", at most {} {} allowed", grouped(limit), if limit == 1 { "is" } else { "are" }))
+            .unwrap_or_default();
         let (what, how) = if row.kind == InboxKind::Held {
-            let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
+            let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
             let why = match row.why {
                 Some(HeldWhy::DoesNotFit) => ", it does not fit into the rest of the window".to_owned(),
                 Some(HeldWhy::Review) => " for review".to_owned(),
@@ -175,7 +178,7 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
             };
             (format!("a result{size} is held{why}"), release_command(id))
         } else {
-            let size = size.map(|size| format!(": {size} tokens")).unwrap_or_default();
+            let size = size.map(|size| format!(": {size}")).unwrap_or_default();
             let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");
             (format!("it exceeded its limit{size}{allowed}"), how)
         };
@@ -197,9 +200,11 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
         let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
         let what = match (row.kind, row.call_count) {
             (InboxKind::Unconfirmed, 0) => format!("{tool} was never confirmed by {server}"),
-            (InboxKind::Unconfirmed, calls) => format!("the connection to {server} ended during {calls} calls"),
+            (InboxKind::Unconfirmed, calls) => {
+                format!("the connection to {server} ended during {}", count(calls.into(), "call"))
+            }
             (InboxKind::Lost, 0) => format!("{server} no longer knows {tool}"),
-            (InboxKind::Lost, calls) => format!("{server} no longer knows {calls} tasks"),
+            (InboxKind::Lost, calls) => format!("{server} no longer knows {}", count(calls.into(), "task")),
             (InboxKind::Blocked, _) => format!("{server} needs a sign-in"),
             (InboxKind::Overdue, _) => format!("{tool} on {server} is later than agreed or usual"),
             // Questions and decisions are listed above.

@@ -127,10 +127,10 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Noti
         ExactnessDto::About | ExactnessDto::AtMost => "",
     };
     // A window holds no more than its size.
-    let shown = tokens::tokens(count.tokens.min(size.unwrap_or(u64::MAX)), exactness);
+    let shown = count.tokens.min(size.unwrap_or(u64::MAX));
     let body = match level {
-        Level::Limit => format!("{shown} tokens{of}{exact}."),
-        Level::Warn | Level::Full => format!("{shown}{of} tokens{exact}."),
+        Level::Limit => format!("{}{of}{exact}.", tokens::marked_tokens(shown, exactness)),
+        Level::Warn | Level::Full => format!("{}{of} tokens{exact}.", tokens::tokens(shown, exactness)),
     };
     NotificationCard {
         key: CardKey::Window(budget.agent),

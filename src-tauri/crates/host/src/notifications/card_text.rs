@@ -110,7 +110,7 @@ pub(crate) fn decision(handle: &TaskHandle, since: Timestamp, around: SubjectCon
         let size = size.or_else(|| handle.tokens.and_then(|tokens| tokens.result));
         let title = size.map_or_else(
             || "A result is held".into(),
-            |size| format!("A result of {} tokens is held", counted_tokens(handle, size)),
+            |size| format!("A result of {} is held", counted_tokens(handle, size)),
         );
         return (title, format!("{tool} on {server} finished at {clock}; its agent has not seen the result."));
     }
@@ -119,14 +119,14 @@ pub(crate) fn decision(handle: &TaskHandle, since: Timestamp, around: SubjectCon
 
 /// `index_folder went past 60,000 tokens`.
 fn past_limit(handle: &TaskHandle, tool: &str) -> String {
-    let limit = handle.over_limit.as_ref().map(|over| tokens::grouped(over.limit.tokens));
-    limit.map_or_else(|| format!("{tool} is large"), |limit| format!("{tool} went past {limit} tokens"))
+    let limit = handle.over_limit.as_ref().map(|over| tokens::token_count(over.limit.tokens));
+    limit.map_or_else(|| format!("{tool} is large"), |limit| format!("{tool} went past {limit}"))
 }
 
 /// With the mark of its figures; what is not counted further is a bound.
 fn counted_tokens(handle: &TaskHandle, size: u64) -> String {
     let exactness = handle.tokens.map_or(Exactness::AtMost, |tokens| tokens.exactness);
-    tokens::tokens(size, exactness.into())
+    tokens::marked_tokens(size, exactness.into())
 }
 
 /// The text for a problem.
@@ -189,7 +189,7 @@ fn refused(handle: &TaskHandle, tool: &str, around: SubjectContext<'_>) -> (Stri
     if let Some(over) = &handle.over_limit {
         let reached = counted_tokens(handle, over.tokens);
         let state = if handle.ended_at().is_some() { "has ended" } else { "continues" };
-        return (past_limit(handle, tool), format!("{reached} tokens on {server}; it {state}."));
+        return (past_limit(handle, tool), format!("{reached} on {server}; it {state}."));
     }
     (format!("{tool} needs a look"), format!("Something went wrong on {server}."))
 }

@@ -5,7 +5,7 @@
 
 use api::dto::inbox::row::InboxKind;
 use api::dto::{BudgetList, InboxRow};
-use api::format::tokens::{share, tokens};
+use api::format::tokens::{marked_tokens, share};
 
 /// The longest part of a label in letters. Judgement: menus do not wrap.
 const LETTERS: usize = 60;
@@ -29,8 +29,8 @@ pub fn item(row: &InboxRow) -> String {
         InboxKind::Lost => (format!("{tool} was lost"), true),
         InboxKind::Unconfirmed => (format!("{tool} is not confirmed"), true),
         InboxKind::Held => {
-            let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
-            (size.map_or_else(|| "A result is held".into(), |size| format!("A result of {size} tokens is held")), false)
+            let size = row.tokens.zip(row.exactness).map(|(number, exactness)| marked_tokens(number, exactness));
+            (size.map_or_else(|| "A result is held".into(), |size| format!("A result of {size} is held")), false)
         }
         InboxKind::OverLimit => (format!("{tool} went past its limit of tokens"), true),
         InboxKind::Blocked => ("A server needs you".to_owned(), false),

@@ -1,5 +1,6 @@
 /* Tools of one server, found by what is typed. Pure. All their words are the server's. */
 import type { ChangedTool, ToolDto } from "$lib/bindings";
+import { toolTableText } from "$lib/text/servers/tool-table";
 import { textMatcher } from "$lib/text-match";
 
 /** Tools drawn before the rest is asked for. */
@@ -18,6 +19,26 @@ export function notOffered(tools: readonly ToolDto[]): number {
 /** What a tool is called: its title, or its name; of one that is not offered with hidden characters spelled out. */
 export function toolTitle(tool: ToolDto): string {
   return tool.notOffered?.escapedName ?? tool.title ?? tool.name;
+}
+
+export interface ToolState {
+  /** How it changed since a person last looked. */
+  readonly change: "added" | "changed" | null;
+  /** What is said quietly: unchanged, where that is known, and read-only. */
+  readonly words: readonly string[];
+}
+
+/** What of a tool is said in its row; `changed` is null where what changed is not known. */
+export function toolState(tool: ToolDto, changed: readonly ChangedTool[] | null): ToolState {
+  const change = changed?.find((one) => one.name === tool.name)?.change ?? null;
+  const isSame = changed !== null && change === null;
+  return {
+    change: change === "removed" ? null : change,
+    words: [
+      ...(isSame ? [toolTableText.unchanged] : []),
+      ...(tool.readOnly === true && tool.destructive !== true ? [toolTableText.readOnly] : []),
+    ],
+  };
 }
 
 /** How many tools changed in which way. */

@@ -1,9 +1,7 @@
-/* When a cancel counts as not obeyed, and what can be done then: only what fits the task now. Pure. */
-import type { TaskDto } from "$lib/bindings";
+/* When a cancel counts as not obeyed, and which of the steps that the core offers are shown then. Pure. */
+import type { Escalation, OfferedStep, TakenStep, TaskDto } from "$lib/bindings";
 import { ms } from "$lib/format/time";
 import { cancelOutcome } from "./cancel-steps";
-
-export type NextStep = "hold" | "revoke" | "end";
 
 /** A server that obeys mostly does so within this (judgement: two of our own polls, ruling 46). */
 const OBEYS_WITHIN_MS = 10_000;
@@ -16,13 +14,11 @@ export function isNotObeyed(task: TaskDto, now: number): boolean {
   return kind === "cancelling" && now - ms(task.intent.sentAt ?? task.intent.at) >= OBEYS_WITHIN_MS;
 }
 
-/** In the order of how much they affect. Of an agent only its task can be taken; only what runs here can be ended. */
-export function nextSteps(task: TaskDto, now: number, isProcess: boolean): readonly NextStep[] {
-  if (!isNotObeyed(task, now)) return [];
-  const isTaken = task.agent === null || task.intent?.kind === "revoked";
-  return [
-    ...(isTaken || task.held !== null ? [] : (["hold"] as const)),
-    ...(isTaken ? [] : (["revoke"] as const)),
-    ...(isProcess ? (["end"] as const) : []),
-  ];
+/** What the core offers beyond asking again, while the cancel is not obeyed. */
+export function offeredSteps(task: TaskDto, escalation: Escalation, now: number): readonly OfferedStep[] {
+  return isNotObeyed(task, now) ? escalation.offered.filter((step) => step.number > 1) : [];
 }
+
+/** Steps that were taken after the cancel, which has its own list. */
+export const stepsBeyondCancel = (escalation: Escalation): readonly TakenStep[] =>
+  escalation.steps.filter((step) => step.number > 1);

@@ -1,6 +1,7 @@
 /* What a selection stands for: some tasks by name, or all that match a query; and reading them from the core. */
 import type { ListQuery, Phase, TaskRow } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
+import { HIDEABLE_PHASES as HIDEABLE } from "$lib/task/hide";
 import { cancellableQuery, planBulkCancel, rowOf } from "./bulk-cancel";
 
 export type BulkTarget =
@@ -15,8 +16,6 @@ export interface SelectionCounts {
 
 /** Phases in which a person may say that nothing more is to come (`tasks.unwatch`). */
 const RESOLVABLE: readonly Phase[] = ["lost", "unconfirmed"];
-/** Phases in which a task is over; those of them that need somebody stay in the list. */
-const HIDEABLE: readonly Phase[] = ["done", "doneWithError", "failed", "cancelled", "expired", "unwatched", "lost"];
 /** Rows read at a time; as many as one call gives. */
 const PAGE = 1_000;
 /** Rows read at most: as many as one call cancels. */

@@ -7,7 +7,7 @@ import { EVERYTHING } from "$lib/fake-core/query";
 import { makeRow } from "$lib/fake-core/rows";
 import { TASKS } from "$lib/text/tasks";
 import { countSelection } from "./bulk-target";
-import { hide, unhide } from "./hide";
+import { hide, unhide } from "$lib/task/hide";
 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
 const rows = [makeRow(0, "done", NOW), makeRow(1, "failed", NOW), makeRow(2, "running", NOW), makeRow(3, "lost", NOW)];

@@ -100,9 +100,9 @@ export const agentDetailText = {
     noLimits: "No token limits are set.",
     anyTool: (server: string) => `all tools of ${server}`,
     toolOf: (tool: string, server: string) => `${tool} on ${server}`,
-    result: (n: string, then: string) => `A result over ${n} tokens: ${then}`,
-    task: (n: string, then: string) => `A task over ${n} tokens: ${then}`,
-    window: (n: string, then: string) => `A window over ${n} tokens: ${then}`,
+    result: (n: string, then: string) => `A result over ${plural(n, "token")}: ${then}`,
+    task: (n: string, then: string) => `A task over ${plural(n, "token")}: ${then}`,
+    window: (n: string, then: string) => `A window over ${plural(n, "token")}: ${then}`,
     then: {
       warn: "people are notified",
       ask: "a person is asked",

@@ -113,8 +113,7 @@ export const HALT = {
     acknowledged: {
       title: "Know what ended",
       note: (ended: number, open: number) => `${count(ended)} ended, ${count(open)} may still run.`,
-      tick: (open: number) =>
-        open === 1 ? "Go on although 1 task may still run" : `Go on although ${count(open)} tasks may still run`,
+      tick: (open: number) => `Go on although ${plural(open, "task")} may still run`,
       button: "Go on",
     },
     requests: {

@@ -90,7 +90,7 @@ export const answeredText = {
     kinds: { all: "All kinds", questions: "Questions", results: "Held results", problems: "Problems" },
     found: (n: number, of: number) => `${count(n)} of ${count(of)}`,
     none: "No item matches",
-    noneWhat: (n: number) => `Without the filter there ${n === 1 ? "is 1 item" : `are ${count(n)} items`}.`,
+    noneWhat: (n: number) => `Without the filter there ${n === 1 ? "is" : "are"} ${plural(n, "item")}.`,
     clear: "Clear the filter",
   },
 
@@ -137,9 +137,9 @@ export const answeredText = {
   },
 
   lost: {
-    ended: (server: string, n: number) => `The connection to ${server} ended during ${count(n)} calls`,
-    gone: (server: string, n: number) => `${server} no longer knows ${count(n)} tasks`,
-    calls: (n: number) => `${count(n)} calls`,
+    ended: (server: string, n: number) => `The connection to ${server} ended during ${plural(n, "call")}`,
+    gone: (server: string, n: number) => `${server} no longer knows ${plural(n, "task")}`,
+    calls: (n: number) => plural(n, "call"),
     said: (server: string) =>
       `The calls were sent, and the connection ended before ${server} replied. Each may be running, or may never have started. A reply can no longer arrive.`,
     goneSaid: (server: string) =>

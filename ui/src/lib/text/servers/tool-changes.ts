@@ -25,7 +25,7 @@ export const toolChangesText = {
   changes: CHANGES,
   lines: (added: number, removed: number) => `${plural(added, "line")} added, ${count(removed)} removed`,
   sign: { same: "same", removed: "removed", added: "added" },
-  skipped: (n: string) => `${n} lines are the same`,
+  skipped: (n: string) => plural(n, "line is the same", "lines are the same"),
   tooLong: "Its definition is too long to be compared line by line.",
   same: "It is the same again.",
   failed: "What changed could not be loaded",

@@ -2,18 +2,24 @@
 //!
 //! What changed is shown and marked as seen; nothing is blocked by it. The comparison is `domain::server::tool_memory`.
 
+use domain::ids::ServerId;
+use engine::ToolUse;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::{Done, OneServer};
-use crate::dto::ToolDto;
-use crate::dto::server::UsualResultDto;
 use crate::dto::server::tools::{ToolChangesDto, ToolDiff};
+use crate::dto::server::{UsualResultDto, UsualTimeDto};
+use crate::dto::{ToolDto, iso, millis};
 use crate::error::{ApiError, Code};
 use crate::format::tool_diff::tool_diff;
 use crate::suggestion::did_you_mean;
+
+/// Tools of a server whose finished tasks are read for their usual time: one question to the registry each. Beyond them the
+/// replies of this run count. Judgement: no person reads so many lines.
+const TASKS_TIMED: usize = 500;
 
 /// A server's tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -22,6 +28,8 @@ use crate::suggestion::did_you_mean;
 pub struct ServerTools {
     /// The tools in the server's order.
     pub tools: Vec<ToolDto>,
+    /// From when on their calls are counted: a day ago, or the start of the core.
+    pub calls_since: String,
     /// What changed since a person last looked; left out where that is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
@@ -50,16 +58,40 @@ impl Api {
     ///
     /// # Errors
     /// When it cannot be reached.
-    pub async fn server_tools(&self, _caller: &Caller, input: OneServer) -> Result<ServerTools, ApiError> {
+    pub async fn server_tools(&self, caller: &Caller, input: OneServer) -> Result<ServerTools, ApiError> {
         let live = self.live()?;
         let server = self.find_server(&input.name).await?;
         let (tools, memory) = live.engine.compared_tools(server.id).await?;
-        let usual = live.engine.usual_results(server.id);
+        let (usual, calls) = (live.engine.usual_results(server.id), live.engine.tool_use(server.id));
         let mut tools = ToolDto::list(tools);
-        for tool in &mut tools {
+        for (at, tool) in tools.iter_mut().enumerate() {
             tool.usual_result = usual.get(tool.name.as_str()).copied().map(UsualResultDto::from);
+            let seen = calls.get(tool.name.as_str()).copied().unwrap_or_default();
+            tool.calls_day = seen.calls;
+            tool.usual_time = self.usual_time(server.id, &tool.name, seen, at < TASKS_TIMED).await?;
         }
-        Ok(ServerTools { tools, changes: memory.as_ref().map(ToolChangesDto::from) })
+        let day = iso(live.engine.request_history(server.id).day.from);
+        // Both are of equal length and in UTC, so that text orders them.
+        let calls_since = self.core(&caller.person)?.started_at.max(day);
+        Ok(ServerTools { tools, calls_since, changes: memory.as_ref().map(ToolChangesDto::from) })
+    }
+
+    /// As long as its finished tasks took, which is what late tasks are compared with; without enough of those, as long as its
+    /// plain replies took in this run.
+    async fn usual_time(
+        &self,
+        server: ServerId,
+        tool: &str,
+        seen: ToolUse,
+        is_read: bool,
+    ) -> Result<Option<UsualTimeDto>, ApiError> {
+        let finished = match is_read {
+            true => self.registry.usual(server, tool, self.policy.usual_samples_min).await?,
+            false => None,
+        };
+        let tasks = finished.map(|usual| UsualTimeDto { samples: usual.samples, median_ms: usual.median_ms });
+        let replies = seen.median.map(|median| UsualTimeDto { samples: seen.samples, median_ms: millis(median) });
+        Ok(tasks.or(replies))
     }
 
     /// What changed in one tool, line by line, as it was last listed.

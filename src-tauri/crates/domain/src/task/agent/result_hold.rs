@@ -10,7 +10,7 @@ use crate::ids::PersonId;
 use crate::task::decider::Decider;
 use crate::task::{AgentView, Attention, Effect, EscalationStep, Refusal, TaskHandle, Transition, agent_view};
 use crate::time::Timestamp;
-use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped};
+use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped, token_count, token_noun};
 
 /// In which form an agent gets a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,7 +165,7 @@ impl TaskHandle {
                 let how = match form {
                     ResultForm::Whole => "whole".to_owned(),
                     ResultForm::Slices => "in slices".to_owned(),
-                    ResultForm::Trimmed { tokens } => format!("trimmed to {tokens} tokens"),
+                    ResultForm::Trimmed { tokens } => format!("trimmed to {tokens} {}", token_noun(tokens)),
                 };
                 (Verb::ResultReleased, HoldVerdict::Deliver { by: by.clone(), at: now, form }, how)
             }
@@ -235,7 +235,7 @@ impl TaskHandle {
     pub(crate) fn result_in_words(&self, tokens: u64) -> String {
         match self.tokens {
             Some(TaskTokens { family, .. }) => Count { tokens, exactness: self.result_exactness(family) }.told(family),
-            None => format!("{} tokens", grouped(tokens)),
+            None => token_count(tokens),
         }
     }
 

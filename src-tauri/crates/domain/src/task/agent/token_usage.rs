@@ -10,7 +10,7 @@ use crate::task::decider::Decider;
 use crate::task::status::Intent;
 use crate::task::{Attention, Effect, Refusal, TaskHandle, Transition};
 use crate::time::Timestamp;
-use crate::tokens::{Count, TaskTokens, grouped};
+use crate::tokens::{Count, TaskTokens, grouped, token_count};
 
 /// A task said and brought more than it may.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl TaskHandle {
         let size = match self.tokens {
             // A sum of counts: as exact as the least exact of them.
             Some(TaskTokens { family, exactness, .. }) => Count { tokens, exactness }.told(family),
-            None => format!("{} tokens", grouped(tokens)),
+            None => token_count(tokens),
         };
         let why = format!("{size}, the limit is {}", grouped(limit.tokens));
         if limit.at == LimitAction::Stop

@@ -126,7 +126,7 @@ impl RequestTimes {
     }
 
     fn count(&self, kind: RequestKind, now: Timestamp, add: impl FnOnce(&mut Tally)) {
-        let begins = self.begin_of(now);
+        let begins = step_begin(self.step, now);
         let mut seen = self.seen.lock();
         if seen.steps.back().is_none_or(|step| step.begins < begins) {
             seen.steps.push_back(Step { begins, calls: Tally::default(), polls: Tally::default() });
@@ -142,11 +142,6 @@ impl RequestTimes {
         }
     }
 
-    fn begin_of(&self, now: Timestamp) -> Timestamp {
-        let step = i64::try_from(self.step.as_millis()).unwrap_or(i64::MAX).max(1);
-        Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(step))
-    }
-
     pub(crate) fn history(&self, now: Timestamp) -> RequestHistory {
         let seen = self.seen.lock();
         let span = |from: Timestamp, until: Timestamp| {
@@ -158,9 +153,10 @@ impl RequestTimes {
             }
         };
         let end = now.plus(self.step);
-        let newest = self.begin_of(now);
-        let back =
-            |spans: Duration| self.begin_of(Timestamp::EPOCH.plus(now.since(Timestamp::EPOCH).saturating_sub(spans)));
+        let newest = step_begin(self.step, now);
+        let back = |spans: Duration| {
+            step_begin(self.step, Timestamp::EPOCH.plus(now.since(Timestamp::EPOCH).saturating_sub(spans)))
+        };
         let mut begins = back(self.charted).plus(self.step);
         let mut steps = Vec::new();
         while begins <= newest {
@@ -169,11 +165,18 @@ impl RequestTimes {
         }
         RequestHistory {
             recent: span(back(self.recent), end),
-            day: span(back(self.kept), end),
+            // A step of the same time yesterday is a day old, as for `tool_use.rs`.
+            day: span(back(self.kept).plus(self.step), end),
             steps,
             last_failure: seen.last_failure.clone(),
         }
     }
+}
+
+/// Where the step begins in which a moment is.
+pub(super) fn step_begin(step: Duration, now: Timestamp) -> Timestamp {
+    let step = i64::try_from(step.as_millis()).unwrap_or(i64::MAX).max(1);
+    Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(step))
 }
 
 impl Tally {

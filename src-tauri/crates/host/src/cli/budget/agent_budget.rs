@@ -7,7 +7,7 @@ use api::dto::{
     ShownPartDto, WindowDto, moment,
 };
 use api::format::time;
-use api::format::tokens::{grouped, share, tokens};
+use api::format::tokens::{grouped, share, token_count, tokens};
 
 use super::{burn, gauge, history, loosest, measured, occupancy, was_full};
 use crate::cli::input::amount;
@@ -183,8 +183,8 @@ fn program(budget: &BudgetDto) -> Vec<String> {
     };
     if let Some(part) = part {
         let most = match (long_result, result_tokens) {
-            (LongResultDto::Cut, Some(most)) => format!(", cut somewhere above {} tokens", grouped(*most)),
-            (LongResultDto::File, Some(most)) => format!("; above {} tokens only the name of a file", grouped(*most)),
+            (LongResultDto::Cut, Some(most)) => format!(", cut somewhere above {}", token_count(*most)),
+            (LongResultDto::File, Some(most)) => format!("; above {} only the name of a file", token_count(*most)),
             (LongResultDto::Cut | LongResultDto::File, None) | (LongResultDto::Whole, _) => String::new(),
         };
         said.push(format!("of a result its model sees {part}{most}"));
@@ -192,8 +192,8 @@ fn program(budget: &BudgetDto) -> Vec<String> {
     if let Some(most) = result_tokens {
         said.push(if budget.program.holds_cut {
             format!(
-                "results above the {} tokens that {label} surely shows its model are held and read in parts",
-                grouped(*most)
+                "results above the {} that {label} surely shows its model are held and read in parts",
+                token_count(*most)
             )
         } else {
             format!("longer results are passed on and {label} cuts them; no rule holds them")

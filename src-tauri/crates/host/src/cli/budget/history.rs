@@ -7,6 +7,7 @@ use api::dto::{
     BudgetList, BudgetShown, ExactnessDto, OneAgent, SeriesDto, SeriesPoint, ShowSeries, ShowWaste, SourcePart,
     WasteDto, WasteList,
 };
+use api::format::time::count;
 use api::format::tokens::tokens;
 use api::{ApiError, Code};
 use serde::Serialize;
@@ -41,8 +42,8 @@ pub(super) async fn series(
     if hours > kept {
         return Err(ApiError::new(
             Code::Usage,
-            format!("{hours} hours of history are not kept"),
-            format!("History is kept for {kept} hours; ask for at most that many."),
+            format!("history of {} is not kept", count(hours, "hour")),
+            format!("History is kept for {}; ask for at most that many.", count(kept, "hour")),
         ));
     }
     let points = u64::try_from(counting.points_max).unwrap_or(u64::MAX);

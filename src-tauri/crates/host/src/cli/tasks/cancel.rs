@@ -194,7 +194,7 @@ fn summary(list: &CancelList) -> String {
             (many > 0).then(|| format!("{many} {name}"))
         })
         .collect();
-    format!("{} tasks: {}", list.stops.len(), parts.join(", "))
+    format!("{}: {}", count(u64::try_from(list.stops.len()).unwrap_or(u64::MAX), "task"), parts.join(", "))
 }
 
 /// Watches the tasks until each has ended, and updates their states.

@@ -4,7 +4,7 @@
 
 use api::dto::{AtLimitDto, ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
 use api::format::time;
-use api::format::tokens::{grouped, tokens};
+use api::format::tokens::{grouped, marked_tokens, token_count, tokens};
 
 use crate::cli::input::amount;
 use crate::cli::output::screen::Screen;
@@ -20,7 +20,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
     let id = short_id(&task.id, !screen.is_terminal());
     let exactness = task.tokens.as_ref().map_or(ExactnessDto::AtMost, |counted| counted.exactness);
     if let Some(over) = &task.over_limit {
-        let (reached, limit) = (tokens(over.tokens, exactness), grouped(over.limit.tokens));
+        let (reached, limit) = (tokens(over.tokens, exactness), token_count(over.limit.tokens));
         let at = amount::at_word(over.limit.at);
         let settled = match &over.settled_by {
             Some(by) => format!("; {} allowed it to continue", one_line(by)),
@@ -29,7 +29,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
             }
             None => String::new(),
         };
-        screen.line(&format!("  it exceeded {limit} tokens {} ({reached}): {at}{settled}", ago(&over.at)));
+        screen.line(&format!("  it exceeded {limit} {} ({reached}): {at}{settled}", ago(&over.at)));
     }
     if let Some(held) = &task.held {
         screen.line(&format!("  {}", hold(held, exactness, &ago, id)));
@@ -55,19 +55,19 @@ fn line(counted: &TokensDto) -> String {
 fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, id: &str) -> String {
     let why = match (held.why, held.tokens, held.limit, held.free) {
         (HeldWhy::TooLarge, Some(size), Some(limit), _) => {
-            format!(": {} tokens, at most {} allowed", tokens(size, exactness), grouped(limit))
+            format!(": {}, at most {} allowed", marked_tokens(size, exactness), grouped(limit))
         }
         (HeldWhy::DoesNotFit, Some(size), _, Some(free)) => {
             // Beside an upper bound of what is used, the free part is a lower bound; it must not carry `≤`.
             let about = if exactness == ExactnessDto::Exact { exactness } else { ExactnessDto::About };
             let free = if free == 0 { "none".into() } else { tokens(free, about) };
-            format!(": {} tokens, {free} free in the window", tokens(size, exactness))
+            format!(": {}, {free} free in the window", marked_tokens(size, exactness))
         }
         (HeldWhy::WouldBeCut, Some(size), Some(shown), _) => {
             let program = held.program.as_deref().map_or_else(|| "its program".into(), one_line);
             format!(
-                ": {} tokens, above the {} that {program} surely shows its model",
-                tokens(size, exactness),
+                ": {}, above the {} that {program} surely shows its model",
+                marked_tokens(size, exactness),
                 grouped(shown)
             )
         }
@@ -81,7 +81,7 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
     let what = match (verdict.delivered, verdict.form, verdict.trim_tokens) {
         (false, ..) => "withheld".to_owned(),
         (true, Some(FormDto::Slices), _) => "delivered in parts".into(),
-        (true, Some(FormDto::Trimmed), Some(most)) => format!("delivered, trimmed to {} tokens", grouped(most)),
+        (true, Some(FormDto::Trimmed), Some(most)) => format!("delivered, trimmed to {}", token_count(most)),
         (true, Some(FormDto::Trimmed | FormDto::Whole) | None, _) => "delivered".into(),
     };
     format!("its result was held{why}; {what} by {} {}{said}", one_line(&verdict.by), ago(&verdict.at))

@@ -4,7 +4,7 @@
 //! decided in `results/preview.rs` and `results/error_preview.rs`.
 
 use domain::task::HoldReason;
-use domain::tokens::grouped;
+use domain::tokens::{grouped, token_count};
 
 /// A result of which its agent gets the beginning and a way to the rest.
 pub(in crate::gateway) struct ShortResult<'a> {
@@ -46,7 +46,7 @@ impl ShortResult<'_> {
             }
             HoldReason::Review => format!("{size}, and a person decided that you read it in slices."),
         };
-        let read = format!("Read it with {way}, in slices of up to {} tokens.", grouped(self.slice));
+        let read = format!("Read it with {way}, in slices of up to {}.", token_count(self.slice));
         let shown = match (self.is_all, begins.is_empty()) {
             (true, true) => "It has no text to show.".to_owned(),
             (true, false) => format!("Its text is:\n\n{begins}"),
