@@ -19,7 +19,7 @@ mod variables;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use api::Api;
 use api::calls::clients::files::{
@@ -134,10 +134,9 @@ impl ClientFiles for HomeClientFiles {
 
 /// Removes backups that are older than people were told, by the time of the file.
 fn remove_old(folder: &Path, policy: &ClientFilePolicy) {
-    let now = SystemTime::now();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|facts| facts.modified());
-        let is_old = written.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > policy.backups_kept));
+        let is_old = written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > policy.backups_kept));
         if is_old && let Err(error) = std::fs::remove_file(entry.path()) {
             tracing::warn!(%error, "an old backup of a file of an agent program could not be removed");
         }

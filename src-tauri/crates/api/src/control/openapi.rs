@@ -1,4 +1,4 @@
-//! The OpenAPI document of the control API, from the table of control calls and the types that are serialised.
+//! The `OpenAPI` document of the control API, from the table of control calls and the types that are serialised.
 //!
 //! It is made when it is asked for and never checked in, so it cannot be older than the table. What each status means is
 //! said here once, for all calls.

@@ -90,7 +90,7 @@ fn a_held_result_waits_for_a_person_who_decides_once() {
 
 #[test]
 fn a_withheld_result_fails_for_its_agent_with_the_persons_words() {
-    let held = given(Audience::People).hold(&ann(), at(15)).expect("it goes on");
+    let held = given(Audience::People).hold(ann(), at(15)).expect("it goes on");
     assert_eq!(verbs(&held), [Verb::ResultHeld]);
     assert_eq!(
         held.next.hold,
@@ -112,11 +112,11 @@ fn a_withheld_result_fails_for_its_agent_with_the_persons_words() {
 
 #[test]
 fn a_hold_comes_before_the_end_and_only_where_an_agent_waits() {
-    assert_eq!(working().hold(&ann(), at(20)).map(|_| ()), Err(Refusal::NotHeld), "nobody waits for it");
+    assert_eq!(working().hold(ann(), at(20)).map(|_| ()), Err(Refusal::NotHeld), "nobody waits for it");
     let done = given(Audience::People).observe(&completed(20), &policy()).next;
-    assert!(matches!(done.hold(&ann(), at(21)), Err(Refusal::AlreadyOver(_))), "the agent may have it by now");
-    let held = given(Audience::People).hold(&ann(), at(15)).expect("open").next;
-    assert_eq!(held.hold(&ben(), at(16)).map(|_| ()), Err(Refusal::AlreadyHeld));
+    assert!(matches!(done.hold(ann(), at(21)), Err(Refusal::AlreadyOver(_))), "the agent may have it by now");
+    let held = given(Audience::People).hold(ann(), at(15)).expect("open").next;
+    assert_eq!(held.hold(ben(), at(16)).map(|_| ()), Err(Refusal::AlreadyHeld));
     let gone = held.revoke(ann(), None, at(17)).expect("open").next;
     assert!(!gone.is_held(), "a handle that was taken away holds nothing");
     assert_eq!(gone.release(&ann(), Some(ResultForm::Whole), None, at(18)).map(|_| ()), Err(Refusal::NotHeld));

@@ -174,7 +174,7 @@ fn deal(handle: &TaskHandle, dealing: &Dealing, now: Timestamp) -> Transition {
         Dealing::Gone => handle.agent_gone(now),
         Dealing::Back => handle.agent_back(now),
         Dealing::ToldCancelled => handle.agent_told_cancelled(now),
-        Dealing::Hold => handle.hold(&ann(), now).unwrap_or_else(nothing),
+        Dealing::Hold => handle.hold(ann(), now).unwrap_or_else(nothing),
         Dealing::Release(deliver) => {
             handle.release(&ben(), deliver.then_some(ResultForm::Whole), None, now).unwrap_or_else(nothing)
         }

@@ -48,9 +48,9 @@ fn steps_only_go_up_and_may_be_skipped() {
 fn a_step_counts_whichever_way_it_was_taken() {
     let asked = of_agent().cancel(ann(), None, at(20)).expect("it runs").next;
     assert_eq!(asked.highest_step(), Some(EscalationStep::Cancel));
-    let held = asked.hold(&ann(), at(21)).expect("its agent waits").next;
+    let held = asked.hold(ann(), at(21)).expect("its agent waits").next;
     assert_eq!(held.highest_step(), Some(EscalationStep::HoldResult));
-    let only_held = of_agent().hold(&ann(), at(21)).expect("its agent waits").next;
+    let only_held = of_agent().hold(ann(), at(21)).expect("its agent waits").next;
     assert_eq!(only_held.highest_step(), None, "to see a result first is no step to end the task");
     let old = TaskHandle { escalation: Default::default(), ..asked };
     assert_eq!(old.highest_step(), Some(EscalationStep::Cancel), "a row from before has its request");

@@ -62,7 +62,7 @@ fn a_result_that_goes_in_slices_is_complete_and_a_person_can_still_decide_otherw
     let sliced = step.next;
     assert!(!sliced.is_held() && sliced.is_sliced_by_limit());
     assert_eq!((sliced.form(), agent_view(&sliced, at(20))), (Some(ResultForm::Slices), AgentView::Completed));
-    assert_eq!(sliced.hold(&ann(), at(25)).map(|_| ()), Err(Refusal::AlreadyHeld), "it cannot be held twice");
+    assert_eq!(sliced.hold(ann(), at(25)).map(|_| ()), Err(Refusal::AlreadyHeld), "it cannot be held twice");
     let whole = sliced.release(&ann(), Some(ResultForm::Whole), None, at(30)).expect("a person overrides the limit");
     assert_eq!(verbs(&whole), [Verb::ResultReleased]);
     assert_eq!((whole.next.form(), agent_view(&whole.next, at(30))), (Some(ResultForm::Whole), AgentView::Completed));
@@ -87,7 +87,7 @@ fn what_is_withheld_after_slices_stays_complete_for_its_agent_with_nothing_to_re
 fn a_limit_holds_only_what_an_agent_waits_for_and_nobody_held_before() {
     let of_person = working().observe(&completed(20), &policy()).next;
     assert!(!of_person.hold_at_limit(LARGE, false, at(20)).changed, "people read results whole");
-    let held = given(Audience::People).hold(&ann(), at(15)).expect("open").next;
+    let held = given(Audience::People).hold(ann(), at(15)).expect("open").next;
     let ended = held.observe(&completed(20), &policy()).next;
     let step = ended.hold_at_limit(LARGE, true, at(20));
     assert!(!step.changed && step.next.is_held(), "a person's hold stands");
@@ -119,7 +119,7 @@ fn nobody_is_asked_about_a_result_that_no_agent_gets() {
 #[test]
 fn what_was_delivered_before_there_was_a_result_still_meets_its_limit() {
     let early = |form| {
-        let held = given(Audience::People).hold(&ann(), at(12)).expect("open").next;
+        let held = given(Audience::People).hold(ann(), at(12)).expect("open").next;
         held.release(&ann(), Some(form), None, at(15)).expect("it is held").next.observe(&completed(20), &policy()).next
     };
     let asked = early(ResultForm::Whole).hold_at_limit(LARGE, false, at(20));

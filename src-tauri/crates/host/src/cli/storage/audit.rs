@@ -20,7 +20,7 @@ use crate::config::Config;
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
     /// List rows of the audit log, newest first.
-    List(list::AuditListArgs),
+    List(Box<list::AuditListArgs>),
     /// Show one row with its neighbours, and what it does not prove.
     Show(list::ShowArgs),
     /// Recompute the hash of every row and report the first that does not match. Exits with 1 if one does not match.
@@ -29,7 +29,7 @@ pub(crate) enum AuditCommand {
 
 pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        AuditCommand::List(command) => list::list(command, config, screen).await,
+        AuditCommand::List(command) => list::list(*command, config, screen).await,
         AuditCommand::Show(command) => list::show(command, config, screen).await,
         AuditCommand::Verify => verify(config, screen).await,
     }
