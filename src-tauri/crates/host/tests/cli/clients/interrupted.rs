@@ -110,6 +110,7 @@ fn a_program_that_saves_every_10_ms_loses_none_of_its_edits() {
 }
 
 /// Waits until the next multiple of a time.
+#[expect(clippy::disallowed_methods, reason = "the pace of a program that saves, not a wait for something")]
 fn ticks(every: Duration) -> impl Fn() {
     let begun = std::time::Instant::now();
     move || {

@@ -110,8 +110,9 @@ fn two_routes_of_one_file_are_taken_back_byte_for_byte_and_secrets_stay_in_the_v
     assert_eq!(read(&path), text);
     // The copies are the only other place, and they are gone after 30 days.
     assert!(holding(&user).iter().all(|file| Path::new(file).starts_with(&backups)), "{:?}", holding(&user));
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(31 * 86_400);
     for file in &all {
+        let written = std::fs::metadata(file).and_then(|facts| facts.modified()).expect("when it was written");
+        let old = written - std::time::Duration::from_secs(31 * 86_400);
         std::fs::File::options().write(true).open(file).and_then(|file| file.set_modified(old)).expect("its time");
     }
     user.clients(&user.file("nowhere"));
