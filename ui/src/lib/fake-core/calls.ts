@@ -23,7 +23,12 @@ type Unused =
   | "clients.list"
   | "clients.import"
   | "clients.route"
-  | "clients.undo";
+  | "clients.undo"
+  | "controlTokens.add"
+  | "controlTokens.list"
+  | "controlTokens.revoke"
+  | "audit.list"
+  | "audit.show";
 export type Answered = Exclude<CallName, Unused>;
 export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 
