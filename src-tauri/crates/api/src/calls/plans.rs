@@ -114,6 +114,7 @@ impl Api {
     /// When there is no such plan, it was run before, has expired, or nothing of it is open any more: then nothing was
     /// asked.
     pub async fn plan_run(&self, caller: &Caller, input: RunPlanInput) -> Result<OperationBegun, ApiError> {
+        self.live()?;
         let reason = self.bounded_reason(input.reason.as_deref())?;
         let plan = input.plan_id.parse::<PlanId>().map_err(|_| no_such_plan(&input.plan_id))?;
         require_kind(caller, self.find_plan(&input.plan_id).await?.act.into())?;

@@ -47,9 +47,10 @@ impl ControlReply {
         }
     }
 
-    /// Whether a repeat of the call must not be tried again.
+    /// Whether a repeat with the same key gets this answer. Not one that says that nothing was tried: a body that cannot
+    /// be read, or a limit that is used up. The corrected call may take the same key.
     const fn is_final(&self) -> bool {
-        self.status < 500 && self.status != 429
+        self.status < 500 && self.status != 400 && self.status != 429
     }
 }
 

@@ -33,6 +33,9 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
                 json!({})
             }
             "audit.show" => json!({"number": 1}),
+            "controlTokens.list" => json!({}),
+            "controlTokens.add" => json!({"name": "x", "scopes": ["read"], "all": true}),
+            "controlTokens.revoke" => json!({"name": "x"}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
             "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
             "budgets.chart" => json!({"starts": ["2026-11-21T00:00:00.000Z"]}),

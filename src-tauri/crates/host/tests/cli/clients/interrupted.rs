@@ -105,7 +105,12 @@ fn a_program_that_saves_every_10_ms_loses_none_of_its_edits() {
     let count = saved.load(Ordering::Relaxed);
     let missing: Vec<u64> = (0..count).filter(|n| value["edits"][n.to_string()] != json!(n)).collect();
     assert!(missing.is_empty(), "of {count} edits, {missing:?} are lost; {done} acts were done, {refused} refused");
-    assert!(count > 0 && done > 0, "{count} edits, {done} acts");
+    assert!(count > 0 && done + refused > 0, "{count} edits, {done} acts done, {refused} refused");
+    // How many acts come between two saves depends on the machine. Once the program is quiet, each gets through.
+    user.run(&["clients", "undo", "claude-code", "--yes"]);
+    user.ok(&["clients", "route", "claude-code", "--yes"]);
+    let value: Value = serde_json::from_str(&read(&path)).expect("JSON");
+    assert!((0..count).all(|n| value["edits"][n.to_string()] == json!(n)), "{value}");
     println!("{count} edits, {done} acts done, {refused} refused");
 }
 
