@@ -1,7 +1,8 @@
 //! How many bytes of request bodies, and how many connections, each agent may have at the listener and the socket.
 //!
 //! Bytes are counted as they arrive, never by what a request announces, and returned when the work on the request ends,
-//! which may be long after its response began. One agent has a share, and a part is reserved for people. How long a body may take is in
+//! which may be long after its response began. One agent has a share, all programs
+//! with control tokens together have one as large, and a part is reserved for people. How long a body may take is in
 //! `http/connection.rs`.
 
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ use crate::agent_access::json_reply::refused;
 pub(crate) enum Holder {
     /// An agent's, by its token.
     Agent(AgentId),
+    /// That of all programs with control tokens together.
+    Programs,
     /// A person, at the core's socket or in the browser's window.
     Person,
 }
@@ -51,7 +54,9 @@ struct Inner {
 #[derive(Default)]
 struct Used {
     bytes: u64,
+    /// With those of programs that have a control token.
     bytes_of_agents: u64,
+    bytes_of_programs: u64,
     by_agent: HashMap<AgentId, OfAgent>,
 }
 
@@ -88,6 +93,8 @@ impl RequestBudget {
             let Some(inner) = inner.upgrade() else { return };
             let used = inner.used.lock();
             rows.push(Gauge::bytes("bodies of requests", "everyone", used.bytes, inner.bytes_max));
+            let most = inner.bytes_of_one_agent;
+            rows.push(Gauge::bytes("bodies of requests", "control tokens", used.bytes_of_programs, most));
             for (agent, of_agent) in &used.by_agent {
                 let Some(name) = agents(*agent) else { continue };
                 let scope = format!("agent {name}");
@@ -120,16 +127,18 @@ impl RequestBudget {
         if all > self.0.bytes_max {
             return false;
         }
-        if let Holder::Agent(agent) = holder {
+        if holder != Holder::Person {
             let of_agents = used.bytes_of_agents.saturating_add(bytes);
-            let own = used.by_agent.entry(agent).or_default();
-            let of_one = own.bytes.saturating_add(bytes);
+            let of_one = used.of(holder).saturating_add(bytes);
             if of_one > self.0.bytes_of_one_agent || of_agents > self.0.bytes_of_agents {
-                used.forget_if_unused(agent);
                 return false;
             }
-            own.bytes = of_one;
             used.bytes_of_agents = of_agents;
+            match holder {
+                Holder::Agent(agent) => used.by_agent.entry(agent).or_default().bytes = of_one,
+                Holder::Programs => used.bytes_of_programs = of_one,
+                Holder::Person => {}
+            }
         }
         used.bytes = all;
         true
@@ -138,12 +147,19 @@ impl RequestBudget {
     fn give_back(&self, holder: Holder, bytes: u64) {
         let mut used = self.0.used.lock();
         used.bytes = used.bytes.saturating_sub(bytes);
-        if let Holder::Agent(agent) = holder {
-            used.bytes_of_agents = used.bytes_of_agents.saturating_sub(bytes);
-            if let Some(own) = used.by_agent.get_mut(&agent) {
-                own.bytes = own.bytes.saturating_sub(bytes);
+        match holder {
+            Holder::Agent(agent) => {
+                used.bytes_of_agents = used.bytes_of_agents.saturating_sub(bytes);
+                if let Some(own) = used.by_agent.get_mut(&agent) {
+                    own.bytes = own.bytes.saturating_sub(bytes);
+                }
+                used.forget_if_unused(agent);
             }
-            used.forget_if_unused(agent);
+            Holder::Programs => {
+                used.bytes_of_agents = used.bytes_of_agents.saturating_sub(bytes);
+                used.bytes_of_programs = used.bytes_of_programs.saturating_sub(bytes);
+            }
+            Holder::Person => {}
         }
     }
 
@@ -166,6 +182,15 @@ impl RequestBudget {
 }
 
 impl Used {
+    /// Bytes of bodies that this holder has now; people have no share of their own.
+    fn of(&self, holder: Holder) -> u64 {
+        match holder {
+            Holder::Agent(agent) => self.by_agent.get(&agent).map_or(0, |own| own.bytes),
+            Holder::Programs => self.bytes_of_programs,
+            Holder::Person => 0,
+        }
+    }
+
     fn forget_if_unused(&mut self, agent: AgentId) {
         if self.by_agent.get(&agent).is_some_and(|own| own.bytes == 0 && own.connections == 0) {
             self.by_agent.remove(&agent);
@@ -321,6 +346,19 @@ mod tests {
         }
         let used = budget.0.used.lock();
         assert!(used.bytes == 0 && used.bytes_of_agents == 0 && used.by_agent.is_empty(), "nothing is left behind");
+    }
+
+    #[test]
+    fn programs_with_control_tokens_have_the_share_of_one_agent_and_leave_some_to_people() {
+        let budget = budget();
+        assert!(budget.take(Holder::Programs, 25) && !budget.take(Holder::Programs, 1), "a quarter is their share");
+        for (agent, bytes) in (1..=3).map(AgentId::from_random).map(Holder::Agent).zip([25, 25, 15]) {
+            assert!(budget.take(agent, bytes), "agents have the rest of what is not for people");
+        }
+        assert!(!budget.take(Holder::Agent(AgentId::from_random(3)), 1), "and no byte of that");
+        assert!(budget.take(Holder::Person, 10), "which people can use");
+        budget.give_back(Holder::Programs, 25);
+        assert!(budget.take(Holder::Programs, 25), "what was given back can be used again");
     }
 
     #[test]

@@ -90,7 +90,7 @@ async fn only_supervisors(State(state): State<Arc<ControlState>>, mut request: R
         request.headers_mut().remove(header::AUTHORIZATION);
         request.extensions_mut().insert(caller);
         let requests = state.requests.clone();
-        requests.run(Holder::Person, request, next).await
+        requests.run(Holder::Programs, request, next).await
     } else {
         no_token()
     };
