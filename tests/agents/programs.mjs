@@ -2,7 +2,8 @@
 //
 // Each gets a home of its own, so that nothing of the person who runs the tests is read or written. Versions are pinned in
 // package.json, which names the packages of Linux on x86-64 themselves: those that choose a platform need install scripts
-// and all platforms in the registry. What the programs do with tools is in `domain::client_profile`; here is only how they are set up.
+// and all platforms in the registry. Codex and Claude Code begin their first turn without the tools of a server that is
+// not connected yet, which a busy machine cannot be blamed for: both are told to wait for it. What the programs do with tools is in `domain::client_profile`; here is only how they are set up.
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,6 +41,7 @@ const claude = {
       env: {
         ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-scripted', CLAUDE_CONFIG_DIR: join(home, 'claude'),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', DISABLE_TELEMETRY: '1', IS_SANDBOX: '1',
+        MCP_CONNECTION_NONBLOCKING: '0', MCP_CONNECT_TIMEOUT_MS: '60000',
         ...(timeoutMs ? { MCP_TOOL_TIMEOUT: String(timeoutMs) } : {}),
         ...(isSearched === undefined ? {} : { ENABLE_TOOL_SEARCH: String(isSearched) }),
       },
@@ -60,7 +62,7 @@ const codex = {
       '[analytics]', 'enabled = false', '',
       '[model_providers.scripted]', 'name = "scripted"', `base_url = "${model.url}/v1"`, 'wire_api = "responses"',
       'supports_websockets = false', '',
-      '[mcp_servers.taskwarden]', ...server, ...(timeoutMs ? [`tool_timeout_sec = ${timeoutMs / 1_000}`] : []), '',
+      '[mcp_servers.taskwarden]', ...server, 'required = true', ...(timeoutMs ? [`tool_timeout_sec = ${timeoutMs / 1_000}`] : []), '',
     ];
     await mkdir(join(home, 'codex'), { recursive: true });
     await writeFile(join(home, 'codex/config.toml'), config.join('\n'));
