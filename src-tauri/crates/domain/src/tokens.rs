@@ -147,6 +147,12 @@ pub const fn token_noun(number: u64) -> &'static str {
     if number == 1 { "token" } else { "tokens" }
 }
 
+/// What is free of a window, as a part of a sentence: `1 is free`, `2,000 are free`.
+#[must_use]
+pub fn are_free(tokens: u64) -> String {
+    format!("{} {} free", grouped(tokens), if tokens == 1 { "is" } else { "are" })
+}
+
 /// A number with its thousands apart.
 #[must_use]
 pub fn grouped(number: u64) -> String {

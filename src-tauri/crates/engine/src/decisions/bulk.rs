@@ -12,6 +12,7 @@ use domain::ids::{HandleId, OperationId, PlanId};
 use domain::ports::{PlanUnit, RegistryError};
 use domain::task::cancel::plan::{Asked, BulkAct, BulkOperation, BulkPlan, PlanRefused};
 use domain::task::decider::Decider;
+use domain::task::status::CancelRequest;
 use domain::task::{Refusal, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
@@ -243,8 +244,10 @@ async fn ask(
 
 fn step(handle: &TaskHandle, act: BulkAct, operation: &BulkOperation, now: Timestamp) -> Result<Transition, Refusal> {
     if handle.is_over() {
-        // Before a kill this operation may have asked it, and it has ended since.
-        let is_ours = handle.cancel_request().is_some_and(|cancel| cancel.at >= operation.begun);
+        // Before a kill this operation may have asked it, and it has ended since. Who asked and why says that, not
+        // when: the clock may have been set back, and a plan has no task that was asked before it was made.
+        let is_ours = |cancel: &CancelRequest| cancel.by == operation.by && cancel.reason == operation.reason;
+        let is_ours = handle.cancel_request().is_some_and(is_ours);
         let over = Refusal::AlreadyOver(handle.phase(now).word());
         return if is_ours { Ok(Transition::none(handle)) } else { Err(over) };
     }

@@ -114,12 +114,13 @@ async fn carry_out(core: &Arc<EngineCore>, id: HandleId) -> Result<(), EngineErr
             revoke_agent(core, agent, by, taken.reason.as_deref()).await?.saturating_sub(own)
         }
         (EscalationStep::ShutDown, _, Some(by)) => shut_down(core, &handle, by).await?,
+        // Only people may take these two steps. One that says another name stays undone and on record.
+        (EscalationStep::RevokeAgent, Some(_), None) | (EscalationStep::ShutDown, _, None) => {
+            tracing::error!(handle.id = %id, step = taken.step.number(), "this step is not a person's and is not taken");
+            return Ok(());
+        }
         (
-            EscalationStep::RevokeAgent
-            | EscalationStep::ShutDown
-            | EscalationStep::Cancel
-            | EscalationStep::HoldResult
-            | EscalationStep::Revoke,
+            EscalationStep::RevokeAgent | EscalationStep::Cancel | EscalationStep::HoldResult | EscalationStep::Revoke,
             ..,
         ) => 0,
     };

@@ -10,7 +10,7 @@ use crate::ids::PersonId;
 use crate::task::decider::Decider;
 use crate::task::{AgentView, Attention, Effect, EscalationStep, Refusal, TaskHandle, Transition, agent_view};
 use crate::time::Timestamp;
-use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped, token_count, token_noun};
+use crate::tokens::{Count, Exactness, Family, TaskTokens, are_free, grouped, token_count, token_noun};
 
 /// In which form an agent gets a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -256,7 +256,7 @@ impl TaskHandle {
                 format!("{}, the limit is {}", self.result_in_words(tokens), grouped(limit))
             }
             HoldReason::DoesNotFit { tokens, free } => {
-                format!("{}, {} are free", self.result_in_words(tokens), grouped(free))
+                format!("{}, {}", self.result_in_words(tokens), are_free(free))
             }
             HoldReason::WouldBeCut { tokens, shown, program } => {
                 let (size, shown) = (self.result_in_words(tokens), grouped(shown));

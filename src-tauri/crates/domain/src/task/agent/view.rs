@@ -11,7 +11,7 @@ use crate::policy::{LATE_REPLY_WAIT, Policy};
 use crate::task::status::{Contact, Intent, Outcome, ServerView, TaskStatus, Ttl};
 use crate::task::{HoldReason, HoldVerdict, ResultHold, TaskHandle};
 use crate::time::Timestamp;
-use crate::tokens::grouped;
+use crate::tokens::{are_free, grouped};
 
 /// A task as its agent sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,8 +221,8 @@ fn held_message(handle: &TaskHandle, why: HoldReason) -> String {
             format!("The result has {size}, more than the {limit} that are allowed; a person decides.")
         }
         HoldReason::DoesNotFit { tokens, free } => {
-            let (size, free) = (handle.result_in_words(tokens), grouped(free));
-            format!("The result has {size}, and {free} are free in the window; a person decides.")
+            let (size, free) = (handle.result_in_words(tokens), are_free(free));
+            format!("The result has {size}, and {free} in the window; a person decides.")
         }
         HoldReason::WouldBeCut { tokens, shown, program } => {
             let (size, shown) = (handle.result_in_words(tokens), grouped(shown));

@@ -4,7 +4,7 @@
 //! decided in `results/preview.rs` and `results/error_preview.rs`.
 
 use domain::task::HoldReason;
-use domain::tokens::{grouped, token_count};
+use domain::tokens::{are_free, grouped, token_count};
 
 /// A result of which its agent gets the beginning and a way to the rest.
 pub(in crate::gateway) struct ShortResult<'a> {
@@ -35,7 +35,7 @@ impl ShortResult<'_> {
                 format!("{size}, more than the {} that are allowed here.", grouped(limit))
             }
             HoldReason::DoesNotFit { free, .. } => {
-                format!("{size}, and {} are free for it in your window.", grouped(free))
+                format!("{size}, and {} for it in your window.", are_free(free))
             }
             HoldReason::WouldBeCut { shown, program, .. } => {
                 format!(
@@ -70,7 +70,7 @@ impl ShortResult<'_> {
 pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldReason, task: &str) -> String {
     let allowed = match why {
         HoldReason::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
-        HoldReason::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
+        HoldReason::DoesNotFit { free, .. } => format!(", and {} for it", are_free(free)),
         HoldReason::WouldBeCut { shown, program, .. } => {
             format!(", above the {} that {} surely shows its model", grouped(shown), program.label)
         }
@@ -89,7 +89,7 @@ pub(in crate::gateway) fn waits(why: HoldReason, size: &str) -> String {
             format!("it has {size}, more than the {} that are allowed, and a person decides", grouped(limit))
         }
         HoldReason::DoesNotFit { free, .. } => {
-            format!("it has {size}, {} are free for it, and a person decides", grouped(free))
+            format!("it has {size}, {} for it, and a person decides", are_free(free))
         }
         HoldReason::WouldBeCut { shown, program, .. } => format!(
             "it has {size}, above the {} that {} surely shows its model, and a person decides",

@@ -161,7 +161,10 @@ pub(crate) async fn show(command: ShowArgs, config: &Config, screen: &Screen) ->
             field(name, value);
         }
     }
-    field("note", row.note.as_deref().unwrap_or("(erased)"));
+    match row.note.as_deref() {
+        Some("") => {}
+        note => field("note", note.unwrap_or("(erased)")),
+    }
     for (name, value) in &row.detail {
         field(&one_line(name), value);
     }
@@ -169,8 +172,11 @@ pub(crate) async fn show(command: ShowArgs, config: &Config, screen: &Screen) ->
     field("previous", &shown.previous);
     for (place, row) in [("before", &shown.before), ("after", &shown.after)] {
         if let Some(row) = row {
-            let note = row.note.as_deref().unwrap_or("(erased)");
-            field(place, &format!("row {} · {} · {} · {note}", row.number, row.who, row.verb));
+            let note = match row.note.as_deref() {
+                Some("") => String::new(),
+                note => format!(" · {}", note.unwrap_or("(erased)")),
+            };
+            field(place, &format!("row {} · {} · {}{note}", row.number, row.who, row.verb));
         }
     }
     if row.fits && shown.is_linked {
