@@ -92,6 +92,18 @@ try {
       await go('servers');
       await page.getByText('Connected').first().waitFor();
       await picture(page, `servers-${size}`);
+      await go('servers/warehouse');
+      await page.getByRole('tab').first().waitFor();
+      await picture(page, `server-${size}`);
+      await page.getByRole('tab', { name: 'Tools' }).click();
+      await page.getByText('backfill_orders').first().waitFor();
+      await picture(page, `server-tools-${size}`);
+      await go('agents');
+      await page.getByRole('heading').first().waitFor();
+      await picture(page, `agents-${size}`);
+      await go('budgets');
+      await page.getByRole('heading').first().waitFor();
+      await picture(page, `budgets-${size}`);
       await go('settings');
       await page.getByRole('heading').first().waitFor();
       await picture(page, `settings-${size}`);

@@ -76,5 +76,7 @@ export function whoItIs(server: ServerDto): string {
   const own = server.serverName?.trim() ?? "";
   const version = server.serverVersion?.trim() ?? "";
   const name = own === "" ? server.name : version === "" ? own : `${own} ${version}`;
-  return server.address.kind === "stdio" ? text.startedHere(name) : text.runsAt(name, whereabouts(server));
+  if (server.address.kind === "stdio") return text.startedHere(name);
+  const place = whereabouts(server);
+  return shownHost(server.address.url)?.isHere ? text.runsHere(name, place) : text.runsAt(name, place);
 }

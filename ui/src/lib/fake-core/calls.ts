@@ -11,6 +11,7 @@ import { haltCalls } from "./halt/calls";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
 import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
+import { clientCalls } from "./servers/client-calls";
 import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
 
@@ -20,8 +21,6 @@ type Unused =
   | "tasks.result"
   | "inbox"
   | "core.ping"
-  | "clients.list"
-  | "clients.import"
   | "clients.route"
   | "clients.undo"
   | "controlTokens.add"
@@ -80,6 +79,7 @@ export function answers(state: CoreState): Answers {
       return agreed;
     },
     ...serverCalls(state, server),
+    ...clientCalls(state),
     "agents.add": ({ name, taskTools, program, save }) => {
       const agent: AgentFacts = {
         id: `agt_${name}`,

@@ -50,7 +50,9 @@ export const firstRunText = {
       ["A command", "runs here"],
       ["A web address", "over HTTP"],
     ],
-    others: "with its secrets in your keychain",
+    secrets: "with its secrets in your keychain",
+    secretsInFile: "with its secrets in a file of yours alone",
+    importing: "Import what your programs have…",
   },
 
   end: {

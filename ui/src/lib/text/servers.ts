@@ -33,6 +33,8 @@ export const serversText = {
   loadFailed: "The servers could not be loaded",
   stale: "Not current: the core does not answer.",
   startedHere: (name: string) => `${name}, started by Taskwarden on this machine`,
+  /** `place` begins with `here`. */
+  runsHere: (name: string, place: string) => `${name} ${place}`,
   runsAt: (name: string, host: string) => `${name} at ${host}`,
   columns: {
     server: "Server",

@@ -26,7 +26,13 @@ function add(calls: FakeOptions["calls"] = {}, change: Partial<Draft> = {}): Fak
   const backend = new FakeBackend({ servers: 1, calls });
   shown = show(
     AddServer,
-    { draft: { ...draft, ...change }, taken: ["docs"], onclose: () => undefined, onopen: () => undefined },
+    {
+      draft: { ...draft, ...change },
+      taken: ["docs"],
+      onclose: () => undefined,
+      onopen: () => undefined,
+      onimport: () => undefined,
+    },
     backend,
   );
   return backend;

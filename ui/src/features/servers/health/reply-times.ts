@@ -27,12 +27,12 @@ export interface ChartShape {
   readonly topMs: number;
 }
 
-const NICE = [1, 2, 5, 10];
+const NICE = [2, 4, 10];
 
-/** The next 1, 2 or 5 of a power of ten. */
+/** The next 2, 4 or 10 of a power of ten: the line at half of it has a round figure too. */
 export function niceTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
-  return power * (NICE.find((step) => step * power >= most) ?? 10);
+  return power * (NICE.find((step) => step * power >= most) ?? 20);
 }
 
 export function chartShape(

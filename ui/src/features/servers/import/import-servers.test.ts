@@ -1,0 +1,108 @@
+// @vitest-environment jsdom
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ImportServers as Input } from "$lib/bindings";
+import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
+import { show, until, type Shown } from "$lib/fake-core/harness";
+import { aClientServer, CLIENTS } from "$lib/fake-core/servers/client-calls";
+import { foundFiles, vaultValues } from "./found";
+import ImportServers from "./ImportServers.svelte";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("what was found", () => {
+  it("suggests a server that two programs have once, and none that its program does not start", () => {
+    const found = foundFiles(CLIENTS);
+    const suggested = found.flatMap(({ client, servers }) =>
+      servers.filter(({ isSuggested }) => isSuggested).map(({ server }) => `${client.client} ${server.name}`),
+    );
+    expect(suggested).toEqual(["claude-code files", "claude-code issues"]);
+    expect(found.map(({ file }) => file.path)).toContain("/home/ada/work/.cursor/mcp.json");
+  });
+
+  it("offers nothing that cannot be imported, and shows it last", () => {
+    const [claude] = foundFiles(CLIENTS);
+    expect(claude?.servers.map(({ server, isOpen }) => [server.name, isOpen])).toEqual([
+      ["files", true],
+      ["issues", true],
+      ["broken", false],
+      ["docs", false],
+    ]);
+  });
+
+  it("counts every value of an environment, because nothing says which of them are secrets", () => {
+    const env = { kind: "stdio", command: "a", args: [], env: { LEVEL: "2" }, secretEnv: ["KEY"], cwd: null } as const;
+    expect(vaultValues({ ...env, args: [] })).toBe(2);
+  });
+});
+
+describe("importing servers", () => {
+  let shown: Shown;
+  afterEach(() => shown.close());
+  function open(calls: FakeOptions["calls"] = {}): FakeBackend {
+    const backend = new FakeBackend({ servers: 0, calls });
+    shown = show(ImportServers, { onclose: () => undefined, onadd: () => undefined }, backend);
+    return backend;
+  }
+  const sent = (backend: FakeBackend) =>
+    backend.called.filter((one) => one.name === "clients.import").map((one) => one.input as Input);
+
+  it("asks for a value that the file leaves open before anything is sent", async () => {
+    const backend = open();
+    await shown.press("footer button[type=submit]", "Import 2 servers");
+    await shown.find("[aria-invalid]");
+    expect(sent(backend)).toEqual([]);
+    await shown.type("input[type=password]", "hush");
+    await shown.press("footer button[type=submit]");
+    await until(
+      "two servers are imported",
+      () => sent(backend).length,
+      (times) => times === 1,
+    );
+    expect(sent(backend)[0]?.picks).toEqual([
+      { path: "/home/ada/.claude.json", place: ["mcpServers", "files"], fingerprint: "fp-files", values: {} },
+      {
+        path: "/home/ada/.claude.json",
+        place: ["mcpServers", "issues"],
+        fingerprint: "fp-issues",
+        values: { ISSUES_TOKEN: "hush" },
+      },
+    ]);
+    await until(
+      "what became of them is said",
+      () => shown.text(),
+      (text) => text.includes("2 servers imported"),
+    );
+    await until(
+      "they are known now",
+      () => shown.text(),
+      (text) => text.includes("in Taskwarden as issues"),
+    );
+  });
+
+  it("says of each server that was refused why, and keeps it in the list", async () => {
+    const why = "its entry changed after you looked";
+    const refused = { servers: [{ name: "files", state: "refused" as const, server: null, why }] };
+    const one = { ...CLIENTS[0], files: [{ ...CLIENTS[0]?.files[0], servers: [aClientServer("files")] }] };
+    open({
+      "clients.list": () => ({ clients: [one] }) as never,
+      "clients.import": () => refused,
+    });
+    await shown.press("footer button[type=submit]", "Import 1 server");
+    await until(
+      "the reason is shown",
+      () => shown.text(),
+      (text) => text.includes("Its entry changed after you looked."),
+    );
+    expect(shown.text()).toContain("1 server not imported");
+    await shown.find("footer button[type=submit]", "Import 1 server");
+  });
+
+  it("names a file that cannot be read, with the reason", async () => {
+    open();
+    await until(
+      "the file is named",
+      () => shown.text(),
+      (text) => text.includes("Line 4, column 3: a key stands twice."),
+    );
+  });
+});

@@ -1,0 +1,107 @@
+/* What a made-up core answers about agent programs and the servers in their files. */
+import type { AddressDto, AgentClient, ClientServer } from "$lib/bindings";
+import type { Answers } from "../calls";
+import type { CoreState } from "../core-state";
+import { makeServer } from "../entities";
+
+const stdio = (command: string, args: string[], secretEnv: string[] = []): AddressDto => ({
+  kind: "stdio",
+  command,
+  args,
+  env: {},
+  secretEnv,
+  cwd: null,
+});
+
+export function aClientServer(name: string, change: Partial<ClientServer> = {}): ClientServer {
+  return {
+    name,
+    place: ["mcpServers", name],
+    folder: null,
+    disabled: false,
+    state: "new",
+    why: null,
+    server: name,
+    address: stdio("npx", ["-y", `@acme/${name}-mcp`]),
+    fingerprint: `fp-${name}`,
+    variables: [],
+    alsoIn: [],
+    ...change,
+  };
+}
+
+/** Two programs, each with a server that can be imported, and everything that can be wrong with one. */
+export const CLIENTS: readonly AgentClient[] = [
+  {
+    client: "claude-code",
+    label: "Claude Code",
+    files: [
+      {
+        path: "/home/ada/.claude.json",
+        scope: "user",
+        problem: null,
+        drift: [],
+        servers: [
+          aClientServer("files", { alsoIn: ["cursor"] }),
+          aClientServer("issues", {
+            address: { kind: "http", url: "https://issues.example/mcp", secretHeaders: ["Authorization"] },
+            variables: [{ name: "ISSUES_TOKEN", environment: true, secret: true, default: null }],
+          }),
+          aClientServer("docs", { state: "known" }),
+          aClientServer("broken", {
+            state: "unresolved",
+            why: "the program `acme-broken` was not found in the search path of the core",
+            address: null,
+            fingerprint: null,
+            server: null,
+          }),
+        ],
+      },
+    ],
+  },
+  {
+    client: "cursor",
+    label: "Cursor",
+    files: [
+      {
+        path: "/home/ada/.cursor/mcp.json",
+        scope: "user",
+        problem: null,
+        drift: [],
+        servers: [aClientServer("files", { alsoIn: ["claude-code"] }), aClientServer("metrics", { disabled: true })],
+      },
+      {
+        path: "/home/ada/work/.cursor/mcp.json",
+        scope: "project",
+        problem: "line 4, column 3: a key stands twice",
+        drift: [],
+        servers: [],
+      },
+    ],
+  },
+];
+
+export function clientCalls(state: CoreState): Pick<Answers, "clients.list" | "clients.import"> {
+  const known = (entry: ClientServer): ClientServer =>
+    entry.state === "new" && entry.server !== null && state.servers.has(entry.server)
+      ? { ...entry, state: "known" }
+      : entry;
+  return {
+    "clients.list": () => ({
+      clients: CLIENTS.map((client) => ({
+        ...client,
+        files: client.files.map((file) => ({ ...file, servers: file.servers.map(known) })),
+      })),
+    }),
+    "clients.import": ({ picks }) => ({
+      servers: picks.map(({ place }) => {
+        const name = place.at(-1) ?? "";
+        if (state.servers.has(name)) return { name, state: "known", server: name, why: null };
+        const made = makeServer(name, state.servers.size, state.now());
+        state.servers.set(name, made);
+        state.send({ servers: [made] });
+        return { name, state: "added", server: name, why: null };
+      }),
+    }),
+  };
+}
