@@ -12,6 +12,8 @@ export class Core {
   #child = null;
   port = 0;
   url = '';
+  /** Variables of a person other than the one who runs the tests, such as `HOME`. */
+  person = {};
 
   static async create() {
     const core = new Core();
@@ -21,7 +23,7 @@ export class Core {
 
   get environment() {
     const { PATH, HOME, LANG } = process.env;
-    return { PATH, HOME, LANG, TASKWARDEN_HOME: this.home, NO_COLOR: '1' };
+    return { PATH, HOME, LANG, TASKWARDEN_HOME: this.home, NO_COLOR: '1', ...this.person };
   }
 
   /** Starts it and waits for the address that `serve --json` says. */

@@ -1,5 +1,4 @@
 /* The servers screen in every state. */
-import { aClientServer } from "$lib/fake-core/servers/client-calls";
 import type { ApiError, ServerLogLine, ToolChangesDto } from "$lib/bindings";
 import { makeServer, TOOLS } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
@@ -115,47 +114,6 @@ const form = (change: Partial<Draft>) =>
     {},
   );
 const submit = ["button[type=submit]"];
-/** One program with everything a file may say, and three hundred servers more. */
-const hostileClients = {
-  clients: [
-    {
-      client: "cursor",
-      label: `<b>${long.slice(0, 200)}</b>`,
-      files: [
-        {
-          path: `/home/${long.slice(0, 600)}.json`,
-          scope: "project" as const,
-          problem: `<script>alert(1)</script> ${long}`,
-          drift: [],
-          servers: [
-            aClientServer(long, {
-              server: "renamed",
-              folder: `/${long}`,
-              alsoIn: ["claude-code", long],
-              address: {
-                kind: "stdio",
-                command: `/${long}`,
-                args: [long, "\u202Etxt.exe", "$(rm -rf /)"],
-                env: {},
-                secretEnv: [long],
-                cwd: null,
-              },
-              variables: [{ name: long, environment: true, secret: false, default: long }],
-            }),
-            aClientServer("why", {
-              state: "unresolved",
-              why: `<i>${long}</i>`,
-              address: null,
-              fingerprint: null,
-              server: null,
-            }),
-            ...Array.from({ length: 300 }, (_, at) => aClientServer(`server-${at}`)),
-          ],
-        },
-      ],
-    },
-  ],
-};
 const REMOVE = ["aside header button[aria-haspopup=menu]", "[role=menuitem] >> nth=1"];
 const hostileLog = {
   first: 97,
@@ -216,49 +174,6 @@ export default {
   stories: {
     designed: story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/%2Badd" }),
     none: story(Servers, {}, { fake: { servers: 0, tasks: 0 }, hash: "#/servers" }),
-    import: story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/%2Bimport" }),
-    "import, a value is missing": story(
-      Servers,
-      {},
-      { fake: { servers: designed }, hash: "#/servers/%2Bimport", click: ["aside footer button[type=submit]"] },
-    ),
-    "import, done": story(
-      Servers,
-      {},
-      {
-        fake: { servers: designed },
-        hash: "#/servers/%2Bimport",
-        click: ["aside label.opt >> nth=1", "aside footer button[type=submit]"],
-      },
-    ),
-    "import, nothing there": story(
-      Servers,
-      {},
-      {
-        fake: { servers: designed, calls: { "clients.list": () => ({ clients: [] }) } },
-        hash: "#/servers/%2Bimport",
-      },
-    ),
-    "import, fails": story(
-      Servers,
-      {},
-      {
-        fake: {
-          servers: designed,
-          calls: {
-            "clients.list": () => {
-              throw { code: "failed", message: "the core does not answer", hint: "Start it again." };
-            },
-          },
-        },
-        hash: "#/servers/%2Bimport",
-      },
-    ),
-    "import, hostile": story(
-      Servers,
-      {},
-      { fake: { servers: designed, calls: { "clients.list": () => hostileClients } }, hash: "#/servers/%2Bimport" },
-    ),
     "none, form closed": story(Servers, {}, { fake: { servers: 0, tasks: 0 }, hash: "#/servers", keys: ["Escape"] }),
     one: story(Servers, {}, { fake: { servers: [aServer("docs")] }, hash: "#/servers" }),
     thirty: story(Servers, {}, { fake: { servers: many(30) }, hash: "#/servers" }),

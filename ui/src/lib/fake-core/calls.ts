@@ -21,8 +21,6 @@ type Unused =
   | "tasks.result"
   | "inbox"
   | "core.ping"
-  | "clients.route"
-  | "clients.undo"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke"

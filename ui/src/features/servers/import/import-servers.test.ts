@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ImportServers as Input } from "$lib/bindings";
+import type { AddressDto, ImportServers as Input } from "$lib/bindings";
 import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
 import { show, until, type Shown } from "$lib/fake-core/harness";
 import { aClientServer, CLIENTS } from "$lib/fake-core/servers/client-calls";
@@ -30,8 +30,15 @@ describe("what was found", () => {
   });
 
   it("counts every value of an environment, because nothing says which of them are secrets", () => {
-    const env = { kind: "stdio", command: "a", args: [], env: { LEVEL: "2" }, secretEnv: ["KEY"], cwd: null } as const;
-    expect(vaultValues({ ...env, args: [] })).toBe(2);
+    const address: AddressDto = {
+      kind: "stdio",
+      command: "a",
+      args: [],
+      env: { LEVEL: "2" },
+      secretEnv: ["KEY"],
+      cwd: null,
+    };
+    expect(vaultValues(address)).toBe(2);
   });
 });
 
@@ -95,6 +102,27 @@ describe("importing servers", () => {
     );
     expect(shown.text()).toContain("1 server not imported");
     await shown.find("footer button[type=submit]", "Import 1 server");
+  });
+
+  it("shows the lines of a file before they change, and sends what was agreed to", async () => {
+    const backend = open();
+    await shown.press(".ways button", "Route through Taskwarden…");
+    await until(
+      "the lines are there",
+      () => document.body.textContent,
+      (text) => text.includes('"@acme/docs-mcp"'),
+    );
+    const routed = () => backend.called.filter((one) => one.name === "clients.route").map((one) => one.input);
+    expect(routed()).toEqual([{ client: "claude-code", agreed: [] }]);
+    const agree = [...document.querySelectorAll("button")].find((one) => one.textContent.includes("Change 1 file"));
+    agree?.click();
+    await until(
+      "the way back is named",
+      () => document.body.textContent,
+      (text) => text.includes("cp /home/ada/"),
+    );
+    expect(routed().at(-1)).toEqual({ client: "claude-code", agreed: ["fp-edit"] });
+    expect(document.body.textContent).toContain("Start Claude Code again");
   });
 
   it("names a file that cannot be read, with the reason", async () => {

@@ -1,5 +1,5 @@
 /* What a made-up core answers about agent programs and the servers in their files. */
-import type { AddressDto, AgentClient, ClientServer } from "$lib/bindings";
+import type { AddressDto, AgentClient, ClientFileEdit, ClientServer } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { makeServer } from "../entities";
@@ -81,7 +81,35 @@ export const CLIENTS: readonly AgentClient[] = [
   },
 ];
 
-export function clientCalls(state: CoreState): Pick<Answers, "clients.list" | "clients.import"> {
+/** An edit of one entry; carried out once it was agreed to. */
+function anEdit(agreed: readonly string[] = []): ClientFileEdit {
+  const isDone = agreed.includes("fp-edit");
+  return {
+    path: "/home/ada/.claude.json",
+    scope: "user",
+    state: isDone ? "done" : "shown",
+    problem: null,
+    fingerprint: isDone ? null : "fp-edit",
+    lines: [
+      {
+        line: 7,
+        removed: ['      "command": "npx",', '      "args": ["-y", "@acme/docs-mcp"]'],
+        added: [
+          '      "command": "/usr/bin/taskwarden",',
+          '      "args": ["connect", "docs", "--agent", "claude-code"]',
+        ],
+      },
+    ],
+    kept: [],
+    backup: isDone ? "/home/ada/.local/share/taskwarden/backups/clients/1.json" : null,
+    restore: isDone ? "cp /home/ada/.local/share/taskwarden/backups/clients/1.json /home/ada/.claude.json" : null,
+    exchanged: true,
+  };
+}
+
+export function clientCalls(
+  state: CoreState,
+): Pick<Answers, "clients.list" | "clients.import" | "clients.route" | "clients.undo"> {
   const known = (entry: ClientServer): ClientServer =>
     entry.state === "new" && entry.server !== null && state.servers.has(entry.server)
       ? { ...entry, state: "known" }
@@ -93,6 +121,14 @@ export function clientCalls(state: CoreState): Pick<Answers, "clients.list" | "c
         files: client.files.map((file) => ({ ...file, servers: file.servers.map(known) })),
       })),
     }),
+    "clients.route": ({ client, agreed }) => ({
+      client,
+      agent: client,
+      addsAgent: true,
+      files: [anEdit(agreed)],
+      leftOut: [{ name: "broken", why: "it was not imported" }],
+    }),
+    "clients.undo": ({ client, agreed }) => ({ client, files: [anEdit(agreed)] }),
     "clients.import": ({ picks }) => ({
       servers: picks.map(({ place }) => {
         const name = place.at(-1) ?? "";

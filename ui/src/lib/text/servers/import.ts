@@ -14,7 +14,7 @@ export const importText = {
   failed: "The files of your agent programs could not be read",
   again: "Read them again",
   /** Above the list. */
-  note: "Their files are only read. Each server runs with what you see here, and only when it is first used.",
+  note: "An import only reads these files. Each server runs with what you see here, and only when it is first used.",
   project: "in this project",
   disabled: "off in this program",
   folder: (path: string) => `runs in ${path}`,
@@ -31,4 +31,39 @@ export const importText = {
   notImported: (n: number) => `${plural(n, "server")} not imported`,
   same: (name: string) => `was here already, as ${name}`,
   done: "Show the servers",
+  drift: (what: string) => `Not as it was routed: ${what}.`,
+
+  /** The servers of a program are reached through Taskwarden from now on. */
+  route: {
+    open: "Route through Taskwarden…",
+    title: (program: string) => `Route ${program} through Taskwarden`,
+    note: "These lines change, and nothing else. Each server keeps its name, so what you allowed before stays allowed. Values of environments and headers are hidden.",
+    nothing: "Nothing is left to route.",
+    button: (n: number) => `Change ${plural(n, "file")}`,
+    done: "Changed.",
+    restart: (program: string) => `Start ${program} again, so that it reads its file anew.`,
+    reading: "Looking at what would change",
+    adds: (agent: string) => `The agent ${agent} is added, with its token in a file that only you can read.`,
+    lines: "Lines that change",
+    line: (n: number) => `line ${n}`,
+    removed: "removed",
+    added: "added",
+    refused: "Not changed",
+    restore: "Brings the old file back without Taskwarden",
+    renamed: "The file system cannot exchange two files, so the new one was renamed over the old one.",
+    kept: (names: readonly string[]) => `Changed by somebody since, and left alone: ${listed(names)}`,
+    leftOut: (name: string, why: string) => `${name} stays as it is: ${why}.`,
+    cancel: "Change nothing",
+    close: "Close",
+  },
+  /** And that is taken back. */
+  undo: {
+    open: "Undo the routing…",
+    title: (program: string) => `${program} reaches its servers directly again`,
+    note: "The entries are as they were before. What somebody changed since is left alone and named.",
+    nothing: "Nothing of it is routed.",
+    button: (n: number) => `Undo in ${plural(n, "file")}`,
+    done: "As it was before.",
+    restart: (program: string) => `Start ${program} again, so that it reads its file anew.`,
+  },
 };
