@@ -39,7 +39,7 @@ afterAll(async () => {
 
 test('a server of Cursor is imported, routed and taken back, and its file is as it was', async () => {
   const page = await openWindow(browser, core);
-  await page.getByRole('button', { name: 'Import what your programs have…' }).click();
+  await page.getByRole('button', { name: 'Import existing servers…' }).click();
   await page.getByRole('checkbox', { name: 'files' }).waitFor();
   expect(await page.locator('body').textContent(), 'a value of the environment is not shown').not.toContain('hush-hush');
   await page.getByText('a-program-that-is-not-here').first().waitFor();

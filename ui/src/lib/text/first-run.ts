@@ -52,7 +52,7 @@ export const firstRunText = {
     ],
     secrets: "with its secrets in your keychain",
     secretsInFile: "with its secrets in a file of yours alone",
-    importing: "Import what your programs have…",
+    importing: "Import existing servers…",
   },
 
   end: {
