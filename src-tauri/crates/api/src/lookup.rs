@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use domain::ids::{AgentId, HandleId, ServerId};
+use domain::ids::{AgentId, ControlTokenId, HandleId, ServerId};
 use domain::server::Server;
 use domain::task::TaskHandle;
 use domain::task::status::Phase;
@@ -26,6 +26,7 @@ const CANDIDATES: u32 = 6;
 pub(crate) struct Names {
     known: HashMap<ServerId, String>,
     agents: HashMap<AgentId, String>,
+    control: HashMap<ControlTokenId, String>,
 }
 
 impl Names {
@@ -43,6 +44,7 @@ impl Api {
         Ok(Names {
             known: servers.into_iter().map(|server| (server.id, server.name)).collect(),
             agents: agents.into_iter().map(|agent| (agent.id, agent.name)).collect(),
+            control: HashMap::new(),
         })
     }
 
@@ -172,6 +174,15 @@ impl Api {
         let name = known.unwrap_or_else(|| id.to_string());
         names.agents.insert(id, name.clone());
         Ok(name)
+    }
+
+    /// A control token's name; also that of a revoked one.
+    pub(crate) async fn control_name(&self, id: ControlTokenId, names: &mut Names) -> Result<String, ApiError> {
+        if !names.control.contains_key(&id) {
+            let tokens = self.registry.control_tokens().await?;
+            names.control.extend(tokens.into_iter().map(|token| (token.id, token.name)));
+        }
+        Ok(names.control.entry(id).or_insert_with(|| id.to_string()).clone())
     }
 
     /// A server's name; also that of a removed one, whose tasks stay for the record.

@@ -346,7 +346,7 @@ last: number | null,
 since: string | null,
 /** Before this time: ISO 8601, or a date in UTC. */
 until: string | null,
-/** `person`, `agent`, `server` or `system`, or a whole actor such as `person:ada`. */
+/** `person`, `agent`, `control`, `server` or `system`, or a whole actor such as `person:ada`. */
 actor: string | null,
 /** One of these verbs; every verb when empty. */
 verbs: Array<string>,

@@ -158,6 +158,14 @@ fn what_is_out_of_reach_is_answered_like_what_does_not_exist() {
     assert!(halted.body["halt"]["closedAt"].is_string(), "its own agent can be halted: {halted:?}");
     let by = of_bot.home.ok(&["halt", "--json"]).json()["halt"]["orders"][0]["by"].to_string();
     assert!(by.contains("control:ctl_"), "the order names the token: {by}");
+    let rows = of_bot.home.ok(&["audit", "list", "--actor", "control", "--json"]).json()["rows"].clone();
+    let rows = rows.as_array().expect("rows");
+    assert!(!rows.is_empty(), "the halt is found by who ordered it");
+    let is_named = |row: &Value| row["who"] == "bot-watch" && row["actor"].to_string().contains("control:ctl_");
+    assert!(rows.iter().all(is_named), "the log names the token, not Taskwarden: {rows:?}");
+    let whole = rows[0]["actor"].as_str().expect("an actor");
+    let of_one = of_bot.home.ok(&["audit", "list", "--actor", whole, "--json"]).json()["rows"].clone();
+    assert_eq!(of_one.as_array(), Some(rows), "and by the one token");
     for call in ["halts.resume", "tasks.answer", "tasks.release", "agents.revoke", "controlTokens.add", "no.such"] {
         let refused = of_bot.call(call, &json!({}));
         assert_eq!(refused.status, 404, "no control token opens `{call}`: {refused:?}");

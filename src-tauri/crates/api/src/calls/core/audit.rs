@@ -19,7 +19,7 @@ use crate::suggestion::did_you_mean;
 /// Rows of a page when nothing else is asked for. Judgement: as a page of tasks.
 const PAGE_ROWS: u32 = 100;
 /// Kinds of actors.
-const ACTORS: [&str; 4] = ["person", "agent", "server", "system"];
+const ACTORS: [&str; 5] = ["person", "agent", "control", "server", "system"];
 /// Kinds of subjects.
 const SUBJECTS: [&str; 5] = ["handle", "request", "server", "agent", "store"];
 
@@ -35,7 +35,7 @@ pub struct AuditFilterDto {
     pub since: Option<String>,
     /// Before this time: ISO 8601, or a date in UTC.
     pub until: Option<String>,
-    /// `person`, `agent`, `server` or `system`, or a whole actor such as `person:ada`.
+    /// `person`, `agent`, `control`, `server` or `system`, or a whole actor such as `person:ada`.
     pub actor: Option<String>,
     /// One of these verbs; every verb when empty.
     pub verbs: Vec<String>,
@@ -172,8 +172,11 @@ impl Api {
         let who = match row.actor.split_once(':') {
             Some(("agent", id)) => self.agent_of(id, names).await?,
             Some(("server", id)) => self.server_of(id, names).await?,
+            Some(("control", id)) => self.control_of(id, names).await?,
             Some(("person", name)) => name.to_owned(),
-            _ => "Taskwarden".into(),
+            Some(("system", _)) => "Taskwarden".into(),
+            // A newer version wrote it.
+            _ => row.actor.clone(),
         };
         let server = match row.server.as_str() {
             "" => None,
@@ -197,6 +200,13 @@ impl Api {
     async fn server_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
         match id.parse() {
             Ok(known) => self.server_name(known, names).await,
+            Err(_) => Ok(id.into()),
+        }
+    }
+
+    async fn control_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
+        match id.parse() {
+            Ok(known) => self.control_name(known, names).await,
             Err(_) => Ok(id.into()),
         }
     }

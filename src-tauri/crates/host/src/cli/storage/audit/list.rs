@@ -25,7 +25,7 @@ pub(crate) struct AuditFilterArgs {
     /// Only rows before this time.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only rows of this actor: person, agent, server or system, or a whole one such as `person:ada`.
+    /// Only rows of this actor: person, agent, control, server or system, or a whole one such as `person:ada`.
     #[arg(long, value_name = "ACTOR")]
     actor: Option<String>,
     /// Only rows with this verb. Can be repeated.
