@@ -7,6 +7,7 @@
 use domain::ports::Cut;
 use domain::tokens::Family;
 
+use crate::bpe::wide;
 use crate::token_sum::{TokenSum, at_most, count};
 
 /// Bytes from which a piece is cut inside. Judgement: longer than words are.
@@ -58,16 +59,17 @@ fn fitting(family: Family, text: &str, tokens: u64) -> usize {
 /// Bytes of the beginning of one piece that fit, and adds them to the sum. Goes a little beyond: one more character
 /// can join two tokens into one.
 fn inside(sum: &mut TokenSum, piece: &str, tokens: u64) -> usize {
-    let mut growing = sum.vocabulary().growing();
-    let mut fits = 0;
-    let mut best = 0;
+    let until = |end: usize| piece.get(..piece.floor_char_boundary(end)).unwrap_or_default();
+    let fits = |end: usize, of: usize| sum.at_most_with(until(end), wide(of)) <= tokens;
+    let beginnings = sum.vocabulary().beginnings(piece, |end, of| !fits(end, of));
+    let start = beginnings.start_of_search(fits);
+    let mut best = (start, beginnings.tokens(start));
     let mut beyond = 0;
-    for (start, character) in piece.char_indices() {
-        let end = start + character.len_utf8();
-        let (Some(whole), Some(added)) = (piece.get(..end), piece.get(start..end)) else { break };
-        let of = growing.push(added);
-        if sum.at_most_with(whole, of) <= tokens {
-            (fits, best, beyond) = (end, of, 0);
+    for (at, character) in piece.get(start..).unwrap_or_default().char_indices() {
+        let end = start + at + character.len_utf8();
+        let of = beginnings.tokens(end);
+        if fits(end, of) {
+            (best, beyond) = ((end, of), 0);
         } else {
             beyond += 1;
             if beyond > BEYOND {
@@ -75,8 +77,8 @@ fn inside(sum: &mut TokenSum, piece: &str, tokens: u64) -> usize {
             }
         }
     }
-    sum.piece(piece.get(..fits).unwrap_or_default(), best);
-    fits
+    sum.piece(until(best.0), wide(best.1));
+    best.0
 }
 
 /// Where the last piece of a text starts.

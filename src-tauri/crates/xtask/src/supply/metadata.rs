@@ -14,6 +14,9 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// The programs that people get.
 const SHIPPED: [&str; 2] = ["taskwarden-desktop", "taskwarden-host"];
 
+/// Packages whose data a build script of ours writes into a program: the vocabularies of tokens.
+const DATA: [&str; 1] = ["bpe-openai"];
+
 /// One package.
 #[derive(Debug, Clone)]
 pub(crate) struct Package {
@@ -64,14 +67,16 @@ fn parse(whole: &Value) -> Option<Vec<Package>> {
             let text = |key: &str| package.get(key).and_then(Value::as_str).map(str::to_owned);
             let mut folder = PathBuf::from(text("manifest_path")?);
             folder.pop();
+            let name = text("name")?;
+            let is_shipped = shipped.contains(&text("id")?) || DATA.contains(&name.as_str());
             Some(Package {
-                name: text("name")?,
+                name,
                 version: text("version")?,
                 licence: text("license"),
                 repository: text("repository"),
                 folder,
                 is_foreign: text("source").is_some(),
-                is_shipped: shipped.contains(&text("id")?),
+                is_shipped,
             })
         })
         .collect()
@@ -98,11 +103,12 @@ mod tests {
         let package = |name: &str, source: Option<&str>| json!({"name": name, "id": name, "version": "1.0.0", "license": "MIT", "repository": null, "manifest_path": "/x/Cargo.toml", "source": source});
         let dep = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
         let whole = json!({
-            "packages": [package("taskwarden-host", None), package("a", Some("r")), package("b", Some("r")), package("tests-only", Some("r")), package("builds", Some("r"))],
+            "packages": [package("taskwarden-host", None), package("a", Some("r")), package("b", Some("r")), package("tests-only", Some("r")), package("builds", Some("r")), package("bpe-openai", Some("r"))],
             "resolve": {"nodes": [
                 {"id": "taskwarden-host", "deps": [dep("a", Value::Null), dep("tests-only", json!("dev"))]},
-                {"id": "a", "deps": [dep("b", Value::Null), dep("builds", json!("build"))]},
+                {"id": "a", "deps": [dep("b", Value::Null), dep("builds", json!("build")), dep("bpe-openai", json!("build"))]},
                 {"id": "b", "deps": []}, {"id": "tests-only", "deps": []}, {"id": "builds", "deps": []},
+                {"id": "bpe-openai", "deps": [dep("builds", Value::Null)]},
             ]},
         });
         let shipped: Vec<String> = parse(&whole)
@@ -111,6 +117,6 @@ mod tests {
             .filter(|package| package.is_shipped)
             .map(|package| package.name)
             .collect();
-        assert_eq!(shipped, ["taskwarden-host", "a", "b"]);
+        assert_eq!(shipped, ["taskwarden-host", "a", "b", "bpe-openai"], "data is shipped, what reads it is not");
     }
 }
