@@ -47,7 +47,7 @@ def main(run):
 
 async def persist(attempt):
     """Repeats a call whose connection broke, as an agent does; the gateway joins the repeat to the open task."""
-    for _ in range(100):
+    for _ in range(400):
         try:
             return await attempt()
         except Exception as error:  # The SDKs raise many kinds for a connection that broke.

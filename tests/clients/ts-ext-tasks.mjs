@@ -28,7 +28,7 @@ async function rawDispatch(request, options) {
       if (process.env.CLIENT_WIRE) console.error(JSON.stringify(message), text);
       return body.error ? { kind: 'error', error: body } : { kind: 'result', result: body.result };
     } catch (error) {
-      if (attempt > 100 || options?.signal?.aborted) throw error;
+      if (attempt > 400 || options?.signal?.aborted) throw error;
       tell('away', { message: String(error?.cause?.code ?? error) });
       await pause(200);
     }

@@ -17,7 +17,7 @@ async function connect() {
       await client.connect(transport());
       return client;
     } catch (error) {
-      if (attempt > 100) throw error;
+      if (attempt > 400) throw error;
       await pause(200);
     }
   }
@@ -31,7 +31,7 @@ async function follow(client, taskId) {
       if (['completed', 'failed', 'cancelled'].includes(task.status)) return [client, task];
       await pause(task.pollInterval ?? 300);
     } catch (error) {
-      if (++away > 100) throw error;
+      if (++away > 400) throw error;
       tell('away', { message: String(error?.message ?? error) });
       await pause(200);
       if (!command) client = await connect();

@@ -89,7 +89,9 @@ fn a_thousand_tasks_are_asked_to_cancel_each_once_with_a_result_each() {
     let from = Instant::now();
     let begun = stage.ask("plans.run", &json!({"planId": id, "reason": "wrong month"}));
     let recorded = from.elapsed();
-    assert_eq!((&begun["asked"], &begun["left"], &begun["refused"]), (&json!(TASKS), &json!(0), &json!([])), "{begun}");
+    // On a slow machine it replies before all are asked, and says how many are left.
+    let told = [&begun["asked"], &begun["left"]].map(|count| count.as_u64().unwrap_or_default()).iter().sum::<u64>();
+    assert_eq!((told, &begun["refused"]), (TASKS as u64, &json!([])), "{begun}");
     let shown = stage.settled(id);
     assert_eq!(shown["operation"]["counts"]["stopped"], TASKS, "one result for each: {}", shown["operation"]);
     let seen = stage.server.seen();

@@ -20,6 +20,7 @@ mod frozen;
 mod gateway_guess;
 mod gateway_kill;
 mod gateway_statements;
+mod halt_under_load;
 mod hostile;
 mod import;
 mod kill;

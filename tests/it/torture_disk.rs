@@ -65,7 +65,7 @@ fn torture_nothing_is_lost_or_done_unseen_while_the_disk_is_full() {
         wait_for("the answer arrives", || (!server.seen().answers.is_empty()).then_some(()), state);
         wait_for("the cancel arrives", || (!server.seen().cancels.is_empty()).then_some(()), state);
         let doctor = home.run(["doctor"]).out;
-        assert!(doctor.contains("full"), "`doctor` names the trouble: {doctor}");
+        assert!(doctor.contains("too little free space"), "`doctor` names the trouble: {doctor}");
 
         disk.free();
         let is_served = looks().any(|()| is_taken(&mut agent, "quick", "again"));

@@ -1,5 +1,7 @@
 //! Statements 10-27: mirrored headers, what an answer means, and tasks of the 2026-07-28 dialect.
 
+mod many_questions;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;

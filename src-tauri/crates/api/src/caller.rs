@@ -28,6 +28,8 @@ pub enum Ability {
     LiftHalt,
     /// Verify the audit log.
     ReadAudit,
+    /// Sign and export the audit log, and say where checkpoints are kept.
+    ExportAudit,
     /// Change servers, rules, budgets, prices, settings and what is stored.
     Configure,
     /// Make tokens of agents and sign-in codes, and end sessions.
@@ -35,7 +37,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Health,
         Self::Read,
         Self::ReadContent,
@@ -45,6 +47,7 @@ impl Ability {
         Self::Halt,
         Self::LiftHalt,
         Self::ReadAudit,
+        Self::ExportAudit,
         Self::Configure,
         Self::ManageTokens,
     ];

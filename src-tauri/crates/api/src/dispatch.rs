@@ -19,7 +19,9 @@ use crate::calls::control_tokens::{
     AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
 };
 use crate::calls::core::audit::{ListAudit, OneAuditRow};
+use crate::calls::core::checkpoints::VerifyTree;
 use crate::calls::core::doctor::CoreFacts;
+use crate::calls::core::export::{ExportAudit, ExportBegun, ExportPart, ReadExport};
 use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
@@ -48,12 +50,13 @@ use crate::calls::tasks::history::Unwatch;
 use crate::calls::tasks::page::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
 use crate::calls::tasks::recent_arguments::{OneTool, RecentArgumentsList};
 use crate::calls::tasks::result_hold::ReleaseTask;
+use crate::calls::tasks::time_limit::AllowTime;
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
 use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDataList};
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
-use crate::dto::core::audit::{AuditListDto, AuditShownDto};
+use crate::dto::core::audit::{AuditListDto, AuditShownDto, CheckpointDto, TreeVerifiedDto};
 use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
@@ -159,6 +162,7 @@ calls! {
     "tasks.hold" acts Decide task_hold: OneTask => TaskDto;
     "tasks.release" acts Decide task_release: ReleaseTask => TaskDto;
     "tasks.goOn" acts Decide task_go_on: OneTask => TaskDto;
+    "tasks.allowTime" acts Decide task_allow_time: AllowTime => TaskDto;
     "plans.make" acts Cancel plan_make: MakePlan => PlanMade;
     "plans.run" acts Cancel plan_run: RunPlanInput => OperationBegun;
     "plans.show" reads Read plan_show: ShowPlan => PlanShown;
@@ -212,6 +216,10 @@ calls! {
     "audit.list" reads ReadAudit audit_list: ListAudit => AuditListDto;
     "audit.show" reads ReadAudit audit_show: OneAuditRow => AuditShownDto;
     "audit.verify" reads ReadAudit audit_verify: VerifyAudit => AuditVerifiedDto;
+    "audit.verifyTree" reads ReadAudit audit_verify_tree: VerifyTree => TreeVerifiedDto;
+    "audit.checkpoint" acts ExportAudit audit_checkpoint: Nothing => CheckpointDto;
+    "audit.export" acts ExportAudit audit_export: ExportAudit => ExportBegun;
+    "audit.exportRows" reads ExportAudit audit_export_rows: ReadExport => ExportPart;
     "feed.focus" acts Read feed_focus: FocusInput => Done;
     "core.ping" reads Health core_ping: Nothing => Done;
     "doctor" reads Health doctor: Nothing => CoreFacts;

@@ -185,6 +185,9 @@ impl From<Refusal> for ApiError {
             Refusal::NotForAgent(_) => (Code::Refused, "A person has to answer it; the task then continues."),
             Refusal::AlreadyHeld => (Code::Refused, "Decide about the result with `taskwarden tasks release ID`."),
             Refusal::NotHeld => (Code::Refused, "Only a result that an agent waits for can be held or released."),
+            Refusal::NoSuchLimit(_) => {
+                (Code::Refused, "A rule sets limits for tasks that begin after it: `taskwarden rules set --help`.")
+            }
             Refusal::NotAskedToGoOn => (Code::Refused, "`taskwarden tasks show ID` shows whether it exceeded a limit."),
             Refusal::AlreadyDecided { .. } => (Code::Refused, "The first decision counts; it cannot be taken back."),
             Refusal::AlreadyOver(_) => (Code::Refused, "`taskwarden tasks result ID` shows what it left."),
@@ -331,6 +334,12 @@ impl From<EngineError> for ApiError {
             EngineError::AnswerNotKept => {
                 Self::new(Code::Refused, message, "Remember the answer when the question is asked again.")
             }
+            EngineError::NotSigned(_) => Self::new(
+                Code::Failed,
+                message,
+                "Rows are recorded and are signed later. `taskwarden doctor` says where the key is kept and whether it can \
+                 be read.",
+            ),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }
     }

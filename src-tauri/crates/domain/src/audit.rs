@@ -116,9 +116,9 @@ pub enum Verb {
     ResultReleased,
     /// A person withheld a result from its agent.
     ResultWithheld,
-    /// A task or a window went past a limit of tokens.
+    /// A task or a window went past a limit of tokens, or a task reached a limit of time.
     OverLimit,
-    /// A person let a task continue past its limit of tokens.
+    /// A person let a task continue past its limit of tokens, or allowed it more time.
     LimitLifted,
     /// How an agent's tokens are counted was changed, or its window was declared empty.
     BudgetChanged,
@@ -154,12 +154,18 @@ pub enum Verb {
     ControlLimited,
     /// Servers in a file of an agent program were routed through Taskwarden, or taken back; the note says which.
     ClientFileChanged,
+    /// A person asked for a checkpoint of the audit log.
+    Checkpointed,
+    /// A person exported rows of the audit log; the note says which, and how.
+    Exported,
+    /// A new key signs the audit log, because the one before was not there any more; the note names both.
+    SigningKeyReplaced,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 52] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -209,6 +215,9 @@ impl Verb {
         Self::ControlTokenRevoked,
         Self::ControlLimited,
         Self::ClientFileChanged,
+        Self::Checkpointed,
+        Self::Exported,
+        Self::SigningKeyReplaced,
     ];
 
     /// The word of the export format.
@@ -264,6 +273,9 @@ impl Verb {
             Self::ControlTokenRevoked => "controlTokenRevoked",
             Self::ControlLimited => "controlLimited",
             Self::ClientFileChanged => "clientFileChanged",
+            Self::Checkpointed => "checkpointed",
+            Self::Exported => "exported",
+            Self::SigningKeyReplaced => "signingKeyReplaced",
             Self::Unknown(word) => word,
         }
     }

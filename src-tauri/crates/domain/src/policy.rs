@@ -31,7 +31,7 @@ pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
 pub use observed_server::{ObservedServerPolicy, ToolMemoryPolicy};
 pub use plain_text::{escaped_text, plain_text, without_terminal_sequences};
-pub use retention::RetentionPolicy;
+pub use retention::{AuditPolicy, RetentionPolicy};
 pub use search::SearchPolicy;
 pub use shares::SharePolicy;
 pub use token_counting::CountingPolicy;
@@ -199,8 +199,11 @@ pub struct Policy {
     pub open_questions_per_task: usize,
     /// Questions of one server that are open here at once, beside the first one of each task. Judgement.
     pub open_questions_per_server: usize,
-    /// Bytes in memory of the open questions of one task. Judgement: two of the largest forms.
+    /// Bytes in memory of the open questions of one task, and of one question alone. Judgement: two of the largest forms.
     pub open_question_bytes_per_task: usize,
+    /// Bytes in memory of all questions that one task asks over its life: closed ones stay, to be shown with their answers.
+    /// Judgement: a thousand forms of a screen each.
+    pub question_bytes_per_task: usize,
     /// Calls that are named as the ones that may be asking a question. Judgement: more cannot be told apart anyway.
     pub question_candidates_max: usize,
     /// Bytes of live questions of one connection that wait for others to close; what is beyond is dismissed. Judgement.
@@ -263,6 +266,10 @@ pub struct Policy {
     pub prune_every: Duration,
     /// How often the sweeper looks for time-driven phases. Judgement: a person reads seconds.
     pub sweep_every: Duration,
+    /// The shortest limit of time of a task. Judgement: the sweep that applies it runs once a second.
+    pub run_limit_min: Duration,
+    /// The longest limit of time of a task. Judgement: longer than any task that is watched.
+    pub run_limit_max: Duration,
     /// Rows the sweeper and the deliverer take at once. Judgement.
     pub batch_rows: u32,
     /// How long the end may take before it is forced. Architecture §3.6.
@@ -293,10 +300,12 @@ pub struct Policy {
     pub shares: SharePolicy,
     /// How long what is stored is kept, and how much of it.
     pub retention: RetentionPolicy,
+    /// How often the audit log is signed. Boxed: futures that carry a policy are at their limit of size.
+    pub audit: Box<AuditPolicy>,
     /// What is kept in memory of each server: its log, and how its requests went.
-    pub observed: ObservedServerPolicy,
+    pub observed: Box<ObservedServerPolicy>,
     /// What is remembered of the tools of a server.
-    pub tool_memory: ToolMemoryPolicy,
+    pub tool_memory: Box<ToolMemoryPolicy>,
     /// How much of the files of agent programs is read.
     pub client_files: ClientFilePolicy,
     /// How halts are kept and shown.
@@ -371,6 +380,7 @@ impl Default for Policy {
             open_questions_per_task: 64,
             open_questions_per_server: 256,
             open_question_bytes_per_task: MIB,
+            question_bytes_per_task: 4 * MIB,
             question_candidates_max: 32,
             waiting_question_bytes: 4 * MIB,
             arguments_cap_bytes: 4 * MIB,
@@ -398,6 +408,8 @@ impl Default for Policy {
             watch_settle: SECOND / 20,
             prune_every: HOUR,
             sweep_every: SECOND,
+            run_limit_min: SECOND,
+            run_limit_max: DAY * 30,
             batch_rows: 500,
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,
@@ -412,8 +424,9 @@ impl Default for Policy {
             counting: CountingPolicy::default(),
             shares: SharePolicy::default(),
             retention: RetentionPolicy::default(),
-            observed: ObservedServerPolicy::default(),
-            tool_memory: ToolMemoryPolicy::default(),
+            audit: Box::default(),
+            observed: Box::default(),
+            tool_memory: Box::default(),
             client_files: ClientFilePolicy::default(),
             halt: HaltPolicy::default(),
             control: ControlPolicy::default(),
@@ -457,6 +470,7 @@ impl Policy {
         self.counting.check()?;
         self.shares.check()?;
         self.retention.check()?;
+        self.audit.check()?;
         self.gateway.check()
     }
 }

@@ -15,6 +15,10 @@ use futures_core::future::BoxFuture;
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
+pub use registry::checkpoints::{
+    BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, LogSigner,
+    SignedHead, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+};
 pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
 pub use registry::routes::{RouteStore, RouteUnit};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::ids::{AgentId, ServerId};
 use crate::task::Audience;
+pub use crate::task::agent::run_limit::{LimitKind, RuleLevel, RuleSource, RunAction, RunLimit, SetRunLimit};
 use crate::time::Timestamp;
 
 /// Who is asked when a task asks, as a rule says it. [`Audience`] is its resolved form on a task.
@@ -140,6 +141,8 @@ pub enum RuleScope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub scope: RuleScope,
+    /// Raised each time that the rule of this scope is put, from 1.
+    pub version: u32,
     /// Who is asked.
     pub asked: Option<AudienceRule>,
     /// What a repeated call means.
@@ -156,6 +159,10 @@ pub struct Rule {
     pub task_limit: Option<TokenLimit>,
     /// How full the window may be. Rules of agents alone have it.
     pub window_limit: Option<TokenLimit>,
+    /// How long a task may run; waiting for people is not counted.
+    pub time_limit: Option<RunLimit>,
+    /// How long a task may run without progress; waiting for people is not counted.
+    pub progress_limit: Option<RunLimit>,
 }
 
 impl Rule {
@@ -164,6 +171,7 @@ impl Rule {
     pub const fn new(scope: RuleScope) -> Self {
         Self {
             scope,
+            version: 1,
             asked: None,
             repeat: None,
             hold_results: None,
@@ -172,14 +180,25 @@ impl Rule {
             result_limit: None,
             task_limit: None,
             window_limit: None,
+            time_limit: None,
+            progress_limit: None,
         }
+    }
+
+    const fn source(&self) -> RuleSource {
+        let level = match self.scope {
+            RuleScope::Agent(_) => RuleLevel::Agent,
+            RuleScope::Server(_) => RuleLevel::Server,
+            RuleScope::Tool(..) => RuleLevel::Tool,
+        };
+        RuleSource { level, version: self.version }
     }
 
     /// Whether it decides nothing, so that there is no need to keep it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { scope: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;
-        let Self { result_limit, task_limit, window_limit, .. } = self;
+        let Self { scope: _, version: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;
+        let Self { result_limit, task_limit, window_limit, time_limit, progress_limit, .. } = self;
         asked.is_none()
             && repeat.is_none()
             && hold_results.is_none()
@@ -188,6 +207,8 @@ impl Rule {
             && result_limit.is_none()
             && task_limit.is_none()
             && window_limit.is_none()
+            && time_limit.is_none()
+            && progress_limit.is_none()
     }
 }
 
@@ -210,6 +231,10 @@ pub struct ResolvedRule {
     pub task_limit: Option<TokenLimit>,
     /// How full the window may be.
     pub window_limit: Option<TokenLimit>,
+    /// How long a task may run.
+    pub time_limit: Option<SetRunLimit>,
+    /// How long a task may run without progress.
+    pub progress_limit: Option<SetRunLimit>,
 }
 
 impl Default for ResolvedRule {
@@ -223,6 +248,8 @@ impl Default for ResolvedRule {
             result_limit: None,
             task_limit: None,
             window_limit: None,
+            time_limit: None,
+            progress_limit: None,
         }
     }
 }
@@ -253,6 +280,9 @@ impl Rules {
     pub fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> ResolvedRule {
         let scopes = [RuleScope::Tool(server, tool.into()), RuleScope::Server(server), RuleScope::Agent(agent)];
         let narrow: Vec<&Rule> = scopes.iter().filter_map(|scope| self.of(scope)).collect();
+        let set = |limit: fn(&Rule) -> Option<RunLimit>| {
+            narrow.iter().find_map(|rule| Some(SetRunLimit { limit: limit(rule)?, rule: rule.source() }))
+        };
         ResolvedRule {
             asked: narrow.iter().find_map(|rule| rule.asked).unwrap_or_default(),
             repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
@@ -262,6 +292,8 @@ impl Rules {
             result_limit: narrow.iter().find_map(|rule| rule.result_limit),
             task_limit: narrow.iter().find_map(|rule| rule.task_limit),
             window_limit: self.of(&RuleScope::Agent(agent)).and_then(|rule| rule.window_limit),
+            time_limit: set(|rule| rule.time_limit),
+            progress_limit: set(|rule| rule.progress_limit),
         }
     }
 }

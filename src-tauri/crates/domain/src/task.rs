@@ -28,6 +28,7 @@ use std::time::Duration;
 
 pub use admission::{FoundTask, NewCall};
 pub use agent::result_hold::{HoldReason, HoldVerdict, ResultForm, ResultHold};
+pub use agent::run_time::{MoreTime, TaskRunLimit, TaskRunLimits};
 pub use agent::token_usage::OverLimit;
 pub use agent::view::{
     AgentFailure, AgentTaskTimes, AgentView, OwnFailure, agent_failure, agent_task_times, agent_view,
@@ -210,6 +211,8 @@ pub struct TaskHandle {
     pub tokens: Option<TaskTokens>,
     /// That it said and brought more than a task may.
     pub over_limit: Option<OverLimit>,
+    /// How long it may run, and whether it ran longer.
+    pub run_limits: TaskRunLimits,
     /// When it was declared cancelled to its agent, whatever the server does since (protocol.md §7.3).
     pub cancelled_for_agent: Option<Timestamp>,
     /// With what it failed for its agent, when the server's word came too late (statement 69): a word of
@@ -392,6 +395,9 @@ pub enum Refusal {
     /// Nobody is asked whether it may continue.
     #[error("the task is not waiting at a limit")]
     NotAskedToGoOn,
+    /// No rule limited this when the task began.
+    #[error("this task has no {0} limit")]
+    NoSuchLimit(&'static str),
     /// Somebody decided about the held result before.
     #[error("already decided by {by} at {at}")]
     AlreadyDecided { by: PersonId, at: Timestamp },

@@ -5,7 +5,7 @@
 //! anything. Read `conversations/windows.rs` for windows, `counting` for counting, `limits.rs` for limits, `flush.rs`
 //! for the workers.
 
-mod agent_budgets;
+pub(crate) mod agent_budgets;
 mod commit;
 pub(crate) mod conversations;
 pub(crate) mod counting;
@@ -104,7 +104,7 @@ impl Budget {
     ) -> Self {
         let draw = Box::new(move || WindowId::from_random(draw()));
         Self {
-            queue: CountingQueue::new(&policy.counting),
+            queue: CountingQueue::new(&policy.counting, &policy.shares),
             windows: Mutex::new(ConversationWindows::new(policy.counting.clone(), time.now(), draw)),
             scale,
             time,

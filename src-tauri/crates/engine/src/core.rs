@@ -24,6 +24,7 @@ use crate::error::{EngineError, LedgerError};
 use crate::runtime::gauges::Gauges;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
+use crate::tasks::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::{Applied, TaskLedger};
 use crate::tasks::retention::RetentionState;
@@ -59,6 +60,8 @@ pub(crate) struct EngineCore {
     /// What people decided to answer in advance.
     pub(crate) standing: StandingAnswers,
     pub(crate) retention: RetentionState,
+    /// Who signs the audit log.
+    pub(crate) checkpoints: CheckpointState,
     /// What tasks say, for the search.
     pub(crate) text: TextIndex,
     pub(crate) gauges: Gauges,

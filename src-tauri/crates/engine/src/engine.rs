@@ -17,7 +17,7 @@ use crate::access::halt_gate::HaltGate;
 use crate::access::{Access, presence};
 use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
-use crate::budget::{self, Budget};
+use crate::budget::{self, Budget, agent_budgets};
 use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
@@ -33,6 +33,7 @@ use crate::runtime::random::Random;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
 use crate::servers::open_connection;
+use crate::tasks::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
 use crate::tasks::retention::RetentionState;
@@ -80,7 +81,10 @@ impl Engine {
     pub async fn start(parts: EngineParts) -> Result<Self, RegistryError> {
         let core = assemble(parts).await?;
         let counted = Arc::downgrade(&core);
-        core.gauges.add(move |rows| call_share::gauge(&counted, rows));
+        core.gauges.add(move |rows| {
+            call_share::gauge(&counted, rows);
+            agent_budgets::gauge(&counted, rows);
+        });
         let servers = core.registry.servers().await?;
         // Boxed: what they hold while they wait is large, and every start would carry it.
         Box::pin(restart::recover(&core, &servers)).await?;
@@ -143,6 +147,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         budget,
         standing,
         retention: RetentionState::new(policy.retention.clone()),
+        checkpoints: CheckpointState::default(),
         text: TextIndex::default(),
         gauges: Gauges::default(),
         stopping: AtomicBool::new(false),

@@ -123,6 +123,9 @@ pub enum EngineError {
     /// The content of the answer is not kept any more.
     #[error("the content of this answer is no longer kept")]
     AnswerNotKept,
+    /// No checkpoint of the audit log can be made.
+    #[error("the audit log cannot be signed: {0}")]
+    NotSigned(String),
     /// The engine is shutting down.
     #[error("the core is stopping")]
     Stopping,

@@ -51,4 +51,5 @@ pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;
 pub use tasks::retention::Quota;
+pub use tasks::storage_limits::StorageLimits;
 pub use tasks::text_index::TextReach;

@@ -14,7 +14,7 @@ use crate::connections::task_needs::holds_server;
 use crate::decisions::deliver;
 use crate::engine::Engine;
 use crate::recovery::restart::may_live_on;
-use crate::tasks::{delivery_receipts, sweep};
+use crate::tasks::{checkpoints, delivery_receipts, sweep};
 
 impl Engine {
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.
@@ -51,6 +51,7 @@ impl Engine {
         sweep::flush(core).await;
         delivery_receipts::flush(core).await;
         presence::flush(core).await;
+        checkpoints::finish(core).await;
         core.intents.flushed().await;
         core.registry.close().await;
     }

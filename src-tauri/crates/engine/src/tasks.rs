@@ -2,6 +2,7 @@
 //!
 //! Every change goes through `ledger.rs`. What a change means is decided in `domain`.
 
+pub(crate) mod checkpoints;
 pub(crate) mod delivery_receipts;
 pub(crate) mod effects;
 pub(crate) mod feed;
@@ -10,5 +11,6 @@ pub(crate) mod ledger;
 pub(crate) mod loss_causes;
 pub(crate) mod open_handles;
 pub(crate) mod retention;
+pub(crate) mod storage_limits;
 pub(crate) mod sweep;
 pub(crate) mod text_index;

@@ -103,7 +103,7 @@ pub(crate) fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
             found.extend(halt::examine(config, named, facts.process.is_some()));
             found.extend(servers::examine(config, named, facts.process.is_some()));
             found.extend(agents::examine(config, named));
-            found.extend(limits::examine(named));
+            found.extend(limits::examine(&named.limits));
         }
         None => found.push(Finding::note(
             "names",

@@ -10,6 +10,7 @@ mod agent_routes;
 mod code_tries;
 pub(crate) mod connection;
 mod control;
+mod control_tools;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
 pub(crate) mod listener;
@@ -43,7 +44,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::agent_routes::AgentRoutes;
-use self::control::ControlState;
+use self::control::ControlCalls;
 use self::listener::Routes;
 use crate::agent_access::entry::AgentEntry;
 use crate::agent_access::json_reply::{json, refused, say_body_limit};
@@ -160,10 +161,11 @@ pub(crate) fn serve(
         port: bound.port(),
     });
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
+    let (parts, tokens) = (agents.parts.clone(), &policy.control.tokens);
     let agents = AgentRoutes::new(agents, bound);
-    let tokens = &policy.control.tokens;
-    let control = ControlState::new(state.api.clone(), requests.clone(), supervisor, bound.port(), tokens);
-    let router = router(state, requests.clone()).merge(agents.router()).merge(control::router(control, tokens));
+    let calls = ControlCalls::new(state.api.clone(), supervisor, tokens);
+    let control = control::router(calls, requests.clone(), parts, bound, tokens);
+    let router = router(state, requests.clone()).merge(agents.router()).merge(control);
     let routes = Routes { router, agents: Some(agents) };
     let limits = connection::ConnectionLimits::of(policy, open_files::raise_limit());
     let connections = u64::try_from(limits.connections_max).unwrap_or(u64::MAX);

@@ -6,6 +6,7 @@
 
 mod file;
 mod keychain;
+mod log_signer;
 
 use std::fs;
 use std::io;
@@ -21,6 +22,7 @@ use crate::config::{Config, SecretsChoice};
 use file::SecretFile;
 pub(crate) use file::write_private;
 use keychain::Keychain;
+pub(crate) use log_signer::VaultSigner;
 
 /// The name of the registry's key beside the servers' secrets.
 const SEAL_KEY: &str = "registry-seal-key";

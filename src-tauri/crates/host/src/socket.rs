@@ -25,7 +25,7 @@ use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt as _;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use mcp::server::Principal;
+use mcp::server::AgentPrincipal;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -283,12 +283,13 @@ async fn agent(
 }
 
 /// Serves the lines of one bridge until it or the core ends.
-async fn serve_bridge(stream: Upgraded, agents: AgentEntry, principal: Principal, _owner: ConnectionOwner) {
+async fn serve_bridge(stream: Upgraded, agents: AgentEntry, agent: AgentPrincipal, _owner: ConnectionOwner) {
     let (input, output) = tokio::io::split(TokioIo::new(stream));
-    let _bridge = agents.engine.agent_bridge(principal.agent);
-    let budget = PipeBudget::new(&agents.requests, principal.agent);
+    let _bridge = agents.engine.agent_bridge(agent.agent);
+    let budget = PipeBudget::new(&agents.requests, agent.agent);
     let AgentEntry { service, parts, .. } = agents;
-    let served = mcp::server::serve_counted_pipes(service, parts, Some(principal), Some(budget), input, output).await;
+    let served =
+        mcp::server::serve_counted_pipes(service, parts, Some(agent.into()), Some(budget), input, output).await;
     if let Err(error) = served {
         tracing::info!(%error, "the stream of an agent broke off");
     }

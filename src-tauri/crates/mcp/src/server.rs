@@ -29,7 +29,7 @@ pub use http::{
     check_fetch_site, check_host_and_origin, serve_http, takes_post,
 };
 pub use in_flight::CancelReason;
-pub use principal::{ClientProgram, ModernClient, Principal};
+pub use principal::{AgentPrincipal, ClientProgram, ModernClient, Principal};
 pub use raw_result::RawResult;
 pub use request_params::RequestParams;
 pub use response_stream::ResponseStream;

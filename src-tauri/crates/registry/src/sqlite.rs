@@ -6,6 +6,7 @@
 //! methods of the port.
 
 mod batch;
+mod checkpoint_store;
 mod control_store;
 pub(crate) mod errors;
 mod maintenance;

@@ -6,6 +6,7 @@
 //! after a kill. A first run with [`KillPoints::listing`] yields the names for the later ones.
 
 mod call_intents;
+mod checkpoints;
 mod control;
 mod registry;
 mod routes;

@@ -7,6 +7,7 @@
 mod agents;
 mod audit_chain;
 mod audit_rows;
+mod checkpoints;
 mod control;
 mod halts;
 mod plans;

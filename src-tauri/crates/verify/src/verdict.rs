@@ -13,7 +13,7 @@ pub const VERIFIED: u8 = 0;
 pub const BROKEN: u8 = 1;
 /// The command was not understood, or a file could not be read.
 pub const USAGE: u8 = 2;
-/// There was nothing to verify.
+/// There was nothing to verify, or nothing to compare it with: none of the anchors that were given covers it.
 pub const NOTHING: u8 = 4;
 
 /// The first thing that does not hold.
@@ -147,13 +147,19 @@ impl Verdict {
         self.anchors.push(found);
     }
 
+    /// Whether anchors were given and none could be compared. Whoever forges a log chooses what its file has proofs for, so
+    /// this is no success.
+    fn is_unanchored(&self) -> bool {
+        !self.anchors.is_empty() && !self.anchors.iter().any(|found| found.state == HeadState::Agrees)
+    }
+
     /// The exit code.
     #[must_use]
-    pub const fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> u8 {
         match (&self.broken, self.range) {
             (Some(_), _) => BROKEN,
-            (None, Some(_)) => VERIFIED,
-            (None, None) => NOTHING,
+            (None, Some(_)) if !self.is_unanchored() => VERIFIED,
+            (None, _) => NOTHING,
         }
     }
 }
@@ -162,6 +168,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.broken, self.range) {
             (Some(broken), _) => writeln!(f, "BROKEN at {broken}")?,
+            (None, Some(_)) if self.is_unanchored() => f.write_str("NOT COMPARED with any of the anchors\n")?,
             (None, Some(_)) => f.write_str("VERIFIED\n")?,
             (None, None) => f.write_str("NOTHING TO VERIFY\n")?,
         }

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -175,6 +175,15 @@ export type AgentsAt = {
 url: string | null,
 /** Why there is none, as a sentence; null when it is turned off or there is one. */
 why: string | null, };
+
+/** A person allows more time. */
+export type AllowTime = {
+/** The task's handle. */
+id: string,
+/** Of which limit. */
+limit: "time" | "progress",
+/** So much more, counted from now. Null removes the limit from this task. */
+moreMs?: number | null, };
 
 /** The content of one answer. Has no `Debug`: it carries what a person wrote. */
 export type AnswerContent = {
@@ -577,6 +586,15 @@ countedHours: number,
 /** Hours that it has, as far as they have begun. */
 hours: number, };
 
+/** A signed root of the tree over the audit log. */
+export type CheckpointDto = {
+/** The rows that it covers: the first ones, so many. */
+size: number, root: string, at: string,
+/** The id of the key that signed. */
+key: string,
+/** The whole signed note. */
+note: string, };
+
 /** Which of the three outcomes. */
 export type Choice = "accept" | "decline" | "dismiss";
 
@@ -777,7 +795,9 @@ recording: RecordingDto | null,
 /** What is stored. */
 storage: StorageDto,
 /** How far its audit log is verified; what is new since the last check was checked for this. */
-audit: AuditVerifiedDto, };
+audit: AuditVerifiedDto,
+/** How its newest checkpoints compare with the rows. */
+checkpoints: TreeVerifiedDto, };
 
 /** What tokens cost. */
 export type CostDto = { currency: string,
@@ -906,6 +926,40 @@ export type ExcludedTasks = { why: ExcludedWhy, count: number, };
 
 /** Why a task that was named or matched is not in a plan. */
 export type ExcludedWhy = "alreadyOver" | "alreadyAsked";
+
+export type ExportAudit = { filter: AuditFilterDto, format: ExportFormat, gaps: ExportGaps, };
+
+/** An export that is on record and signed, with its first line. */
+export type ExportBegun = {
+/** How the rest is read. */
+next: ReadExport,
+/** The first row of the range. */
+first: number,
+/** The last row of the range. */
+last: number,
+/** Rows that match. */
+matching: number,
+/** The beginning of the file. */
+text: string,
+/** What the file proves, in a sentence. */
+proves: string, };
+
+/** In which format rows are written. */
+export type ExportFormat = "jsonl";
+
+/** What an export holds of rows that do not match. */
+export type ExportGaps = "stubs" | "hashes";
+
+/** A part of an export. */
+export type ExportPart = { text: string,
+/** How the rest is read; null behind the last part. */
+next: ReadExport | null,
+/** Rows written so far. */
+rows: number,
+/** Stubs written so far. */
+stubs: number,
+/** The first row of this part whose fields do not give its hash. */
+broken: number | null, };
 
 /** A request that failed. */
 export type FailedRequestDto = { at: string, request: "call" | "poll",
@@ -1141,7 +1195,7 @@ export type InboxRow = {
 /** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "overdue" | "lost" | "unconfirmed" | "blocked", task: string | null, key: string | null,
+kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "timeLimit" | "overdue" | "lost" | "unconfirmed" | "blocked", task: string | null, key: string | null,
 /** The server's name. */
 server: string,
 /** The tool, where known. */
@@ -1170,6 +1224,8 @@ tokens: number | null,
 limit: number | null,
 /** How exact `tokens` is. */
 exactness: ExactnessDto | null,
+/** What a task past a limit of time reached, and what it counted. */
+runLimit?: TaskRunLimitDto,
 /** Why a result is held; null elsewhere. */
 why: HeldWhy | null,
 /** The tasks of which one asks, where the server does not say which; then neither tool nor agent is named. */
@@ -1192,8 +1248,10 @@ snoozedUntilChange?: boolean, };
 export type IntentDto = {
 /** What they want. */
 kind: "cancel" | "revoked" | "unwatched", at: string, by: string,
-/** In the person's words. */
+/** In the person's words, or what a limit found. */
 reason: string | null,
+/** Why, for programs: `tokenLimit`, `timeLimit` or `progressLimit` where a limit decided. */
+reasonCode?: string,
 /** How far the server is with it; null when nothing was asked of the server. */
 state: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
 /** Why the server refused, when it did. */
@@ -1741,6 +1799,19 @@ export type ReadClients = {
 /** A project whose files are read as well; only the user's files when left out. */
 folder?: string | null, };
 
+/** The part of an export that comes next. */
+export type ReadExport = {
+/** As the begun export has it: names are ids, and the range has both ends. */
+filter: AuditFilterDto, format: ExportFormat, gaps: ExportGaps,
+/** The rows that the checkpoint covers. */
+size: number,
+/** The last row that was looked at. */
+after: number,
+/** Rows written so far. */
+rows: number,
+/** Stubs written so far. */
+stubs: number, };
+
 /** Which page of the inbox. */
 export type ReadInbox = {
 /** Questions before the page; none when left out. */
@@ -1969,7 +2040,11 @@ resultLimit?: LimitDto | null,
 /** How much one task may say and bring: warn, ask or stop. */
 taskLimit?: LimitDto | null,
 /** How full the window of an agent may be: warn, ask or hold. In rules of agents alone. */
-windowLimit?: LimitDto | null, };
+windowLimit?: LimitDto | null,
+/** How long a task may run; waiting for people is not counted. */
+timeLimit?: RunLimitDto | null,
+/** How long a task may run without progress. */
+progressLimit?: RunLimitDto | null, };
 
 export type RuleList = {
 /** Agents first, then servers, then tools. */
@@ -1977,6 +2052,11 @@ rules: Array<RuleDto>, };
 
 /** The rule that answered, in the version that it had then. */
 export type RuleRefDto = { id: string, version: number, };
+
+/** A limit of time of a rule. */
+export type RunLimitDto = { allowedMs: number,
+/** What happens after that. */
+at: "warn" | "ask" | "cancel", };
 
 /** A plan to run. */
 export type RunPlanInput = { planId: string,
@@ -2199,7 +2279,9 @@ serverPayloadBytes: number | null,
 /** Tasks that ended longer ago go. */
 taskAgeMs: number | null,
 /** Audit segments that are older go. */
-auditAgeMs: number | null, };
+auditAgeMs: number | null,
+/** Only say what would exceed these limits and when it would go; nothing is set. */
+preview: boolean, };
 
 /** How the window and its notices behave. */
 export type SettingsDto = { theme: Theme,
@@ -2349,6 +2431,8 @@ intent: IntentDto | null,
 tokens: TokensDto | null,
 /** That it said and brought more than it may; null while it did not. */
 overLimit: OverLimitDto | null,
+/** Its limits of time, if rules set any. */
+runLimits?: Array<TaskRunLimitDto>,
 /** Why it is overdue, when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
@@ -2494,8 +2578,10 @@ removedSegments: number,
 limits: StorageLimitsDto,
 /** The limits that are built in or configured. */
 builtIn: StorageLimitsDto,
-/** What clean-up would remove now. */
-due: RemovalDto, };
+/** What exceeds the limits. */
+due: RemovalDto,
+/** Nothing goes by itself because of a lowered limit before this; null when none was lowered lately. */
+waitsUntil: string | null, };
 
 /** How long and how much is kept. */
 export type StorageLimitsDto = {
@@ -2612,6 +2698,8 @@ intent: IntentDto | null,
 tokens: TokensDto | null,
 /** That it said and brought more than it may; null while it did not. */
 overLimit: OverLimitDto | null,
+/** Its limits of time, if rules set any. */
+runLimits?: Array<TaskRunLimitDto>,
 /** Why it is overdue, when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
@@ -2769,6 +2857,25 @@ tokens: TokensDto | null,
 /** Its question, its error or the first line of its result, in the server's words. */
 says?: string, };
 
+/** A limit of time of a task. */
+export type TaskRunLimitDto = {
+/** What it counts. */
+kind: "time" | "progress",
+/** So long in all, with what people allowed besides. */
+allowedMs: number,
+/** What it counted until now. */
+spentMs: number, at: "warn" | "ask" | "cancel",
+/** When it is reached; null while the task waits for a person, and once it was reached, removed or has no use. */
+dueAt: string | null,
+/** When it was reached; null while it was not. */
+reachedAt: string | null,
+/** A person is asked whether the task may continue. */
+asks: boolean,
+/** Who removed it from this task. */
+removedBy: string | null,
+/** How wide the rule applies that set it. */
+ruleLevel: "agent" | "server" | "tool", ruleVersion: number, };
+
 /** How far the search in messages, arguments and results reaches; it is done in memory (ruling 49). */
 export type TextReach = {
 /** What older tasks say is not searched; null when all is. */
@@ -2895,6 +3002,21 @@ byPhase: Partial<Record<Phase, number>>,
 /** By who has to act: the sections of the task list. */
 byGroup: Record<PhaseGroup, number>, };
 
+/** How checkpoints compare with the rows. */
+export type TreeVerifiedDto = {
+/** Checkpoints that were compared now. */
+compared: number,
+/** The row up to which the newest checkpoint covers the log; 0 without any. */
+newest: number,
+/** Rows after it. */
+unsigned: number,
+/** When the first of these was written, where that is longer ago than it should be. */
+lateSince: string | null,
+/** The first checkpoint that does not hold, by the row up to which it covers the log. */
+broken: BrokenRowDto | null,
+/** Where the comparison goes on; null at the end. */
+next: string | null, };
+
 /** A door that was tried. */
 export type TriedDoorDto = {
 /** Time until it answered, or until it was given up. */
@@ -2977,6 +3099,13 @@ reason: string | null, };
 export type VerifyAudit = {
 /** From the first row; otherwise from where it was verified before. */
 whole: boolean, };
+
+/** A comparison of checkpoints with the rows. */
+export type VerifyTree = {
+/** All checkpoints; otherwise the newest ones. */
+whole: boolean,
+/** Go on after a call that stopped: its `next` value. */
+after: string | null, };
 
 /** What a server cost that brought nothing. */
 export type WasteDto = {
@@ -3078,6 +3207,7 @@ export interface Calls {
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];
   "tasks.goOn": [OneTask, TaskDto];
+  "tasks.allowTime": [AllowTime, TaskDto];
   "plans.make": [MakePlan, PlanMade];
   "plans.run": [RunPlanInput, OperationBegun];
   "plans.show": [ShowPlan, PlanShown];
@@ -3131,6 +3261,10 @@ export interface Calls {
   "audit.list": [ListAudit, AuditListDto];
   "audit.show": [OneAuditRow, AuditShownDto];
   "audit.verify": [VerifyAudit, AuditVerifiedDto];
+  "audit.verifyTree": [VerifyTree, TreeVerifiedDto];
+  "audit.checkpoint": [Nothing, CheckpointDto];
+  "audit.export": [ExportAudit, ExportBegun];
+  "audit.exportRows": [ReadExport, ExportPart];
   "feed.focus": [FocusInput, Done];
   "core.ping": [Nothing, Done];
   "doctor": [Nothing, CoreFacts];

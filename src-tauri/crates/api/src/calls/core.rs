@@ -3,7 +3,9 @@
 //! Nothing here is about one task, agent or server.
 
 pub mod audit;
+pub mod checkpoints;
 pub mod doctor;
+pub mod export;
 pub mod findings;
 pub mod limits;
 pub mod ping;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
-use domain::rule::{AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::rule::{AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, RunLimit, TokenLimit};
 use domain::tokens::token_noun;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -16,6 +16,7 @@ use ts_rs::TS;
 use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
+use crate::dto::task::run_limit::RunLimitDto;
 use crate::dto::{LimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
 use crate::error::{ApiError, Code};
 use crate::lookup::Names;
@@ -42,9 +43,12 @@ impl Api {
     /// When the scope is unknown, a time is missing or out of range, a limit cannot be, or it cannot be recorded.
     pub async fn rule_put(&self, caller: &Caller, input: RuleDto) -> Result<RuleList, ApiError> {
         let live = self.live()?;
-        let rule = self.rule(&input).await?;
+        let mut rule = self.rule(&input).await?;
         let remove = rule.is_empty();
         let scopes = self.registry.rules().await?;
+        if let Some(before) = scopes.iter().find(|kept| kept.scope == rule.scope) {
+            rule.version = before.version.saturating_add(1);
+        }
         if !remove
             && scopes.len() >= self.policy.gateway.rules_max
             && scopes.iter().all(|kept| kept.scope != rule.scope)
@@ -63,7 +67,7 @@ impl Api {
                 RuleScope::Agent(agent) => Subject::Agent(*agent),
                 RuleScope::Server(server) | RuleScope::Tool(server, _) => Subject::Server(*server),
             },
-            note: words(&input),
+            note: if remove { words(&input) } else { format!("version {}: {}", rule.version, words(&input)) },
         };
         self.registry.put_rule(RuleUnit { rule, remove, audit: vec![fact] }).await?;
         live.engine.agents_changed().await?;
@@ -109,6 +113,8 @@ impl Api {
             result_limit: rule.result_limit.map(LimitDto::from),
             task_limit: rule.task_limit.map(LimitDto::from),
             window_limit: rule.window_limit.map(LimitDto::from),
+            time_limit: rule.time_limit.map(RunLimitDto::from),
+            progress_limit: rule.progress_limit.map(RunLimitDto::from),
         })
     }
 
@@ -170,6 +176,7 @@ impl Api {
         }
         Ok(Rule {
             scope,
+            version: 1,
             asked,
             repeat,
             hold_results: *hold_results,
@@ -178,6 +185,8 @@ impl Api {
             result_limit: self.limit(LimitSubject::Result, input.result_limit)?,
             task_limit: self.limit(LimitSubject::Task, input.task_limit)?,
             window_limit,
+            time_limit: self.run_limit(input.time_limit, "the time limit")?,
+            progress_limit: self.run_limit(input.progress_limit, "the progress limit")?,
         })
     }
 
@@ -196,6 +205,12 @@ impl Api {
             format!("`{}` is not an action for the limit of a {word}", at.word()),
             format!("Use one of: {}.", allowed.join(", ")),
         ))
+    }
+
+    fn run_limit(&self, limit: Option<RunLimitDto>, what: &str) -> Result<Option<RunLimit>, ApiError> {
+        let Some(RunLimitDto { allowed_ms, at }) = limit else { return Ok(None) };
+        let allowed = self.run_time(Duration::from_millis(allowed_ms), what)?;
+        Ok(Some(RunLimit { allowed, action: at.into() }))
     }
 
     /// A number of tokens that a person wrote, checked.
@@ -261,6 +276,11 @@ fn words(rule: &RuleDto) -> String {
     {
         if let Some(LimitDto { tokens, at }) = limit {
             said.push(format!("{what} over {tokens} {}: {}", token_noun(tokens), LimitAction::from(at).word()));
+        }
+    }
+    for (what, limit) in [("a task that runs", rule.time_limit), ("a task without progress for", rule.progress_limit)] {
+        if let Some(RunLimitDto { allowed_ms, at }) = limit {
+            said.push(format!("{what} over {allowed_ms} ms: {at}"));
         }
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }

@@ -16,6 +16,7 @@ pub mod recent_arguments;
 pub(crate) mod related_tasks;
 pub mod result_hold;
 mod step_evidence;
+pub mod time_limit;
 pub(crate) mod wait_until;
 
 use std::time::Duration;

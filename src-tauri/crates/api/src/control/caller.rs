@@ -39,7 +39,9 @@ impl ControlCaller {
         AbilitySet::of(&abilities)
     }
 
-    pub(crate) fn may(&self, ability: Ability) -> bool {
+    /// Whether its scopes open calls with this ability.
+    #[must_use]
+    pub fn may(&self, ability: Ability) -> bool {
         self.abilities().has(ability)
     }
 
@@ -58,6 +60,13 @@ impl Api {
             return None;
         }
         let token = self.engine()?.control_token_of(&TokenDigest::of(token))?;
+        Some(ControlCaller { token })
+    }
+
+    /// The program whose control token has this id; `None` when it is not in force any more.
+    #[must_use]
+    pub fn control_caller_with(&self, id: ControlTokenId) -> Option<ControlCaller> {
+        let token = self.engine()?.control_token(id)?;
         Some(ControlCaller { token })
     }
 

@@ -10,12 +10,11 @@ use serde::de::DeserializeOwned;
 use super::caller::ControlCaller;
 use super::halts::ControlHaltShown;
 use super::plans::ControlMakePlan;
-use super::tasks::{ControlCancel, ControlOutcomes, ControlTask, ControlTaskList, ListControlTasks};
+use super::tasks::{ControlCancel, ControlOutcomes, ControlRevoke, ControlTask, ControlTaskList, ListControlTasks};
 use crate::api::Api;
 use crate::caller::Ability;
 use crate::calls::halts::StartHalts;
 use crate::calls::plans::{RunPlanInput, ShowPlan};
-use crate::calls::tasks::cancel::RevokeTask;
 use crate::calls::{Nothing, OneTask};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
 use crate::error::{ApiError, Code};
@@ -80,8 +79,8 @@ control_calls! {
         "One task.";
     "tasks.cancel" acts Cancel control_cancel: ControlCancel => ControlOutcomes,
         "Asks servers to cancel tasks, and waits until each said something.";
-    "tasks.revoke" acts Revoke control_revoke: RevokeTask => ControlOutcomes,
-        "Takes a task from its agent and asks its server to cancel it.";
+    "tasks.revoke" acts Revoke control_revoke: ControlRevoke => ControlOutcomes,
+        "Takes tasks from their agents and asks their servers to cancel them.";
     "plans.make" acts Cancel control_plan_make: ControlMakePlan => PlanMade,
         "Fixes which open tasks are ended. Nothing is asked yet.";
     "plans.run" acts Cancel control_plan_run: RunPlanInput => OperationBegun,

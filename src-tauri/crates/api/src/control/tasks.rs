@@ -16,7 +16,7 @@ use super::caller::ControlCaller;
 use crate::api::Api;
 use crate::calls::OneTask;
 use crate::calls::plans::PlanFilter;
-use crate::calls::tasks::cancel::{CancelList, RevokeTask};
+use crate::calls::tasks::cancel::CancelList;
 use crate::calls::tasks::cursor;
 use crate::dto::iso;
 use crate::dto::task::elapsed_ms;
@@ -96,6 +96,20 @@ pub struct ControlCancel {
     /// How many tasks the caller expects; when the count differs, nothing is asked.
     #[serde(default)]
     pub expect: Option<u64>,
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// Tasks to take from their agents: exactly one of `id` and `ids`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlRevoke {
+    /// One task; that it was revoked before is an error.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Several tasks. One that was revoked before is not asked again; its outcome says how far that got.
+    #[serde(default)]
+    pub ids: Vec<String>,
     #[serde(default)]
     pub reason: Option<String>,
 }
@@ -224,23 +238,49 @@ impl Api {
         Ok(done)
     }
 
-    /// Takes a task in reach from its agent.
+    /// Takes tasks in reach from their agents.
     ///
     /// # Errors
-    /// When it is not found, it was revoked before, or the token may not end it: then nothing was asked.
+    /// When a task is not found, the only one was revoked before, or the token may not end as many: then nothing was
+    /// asked.
     pub(super) async fn control_revoke(
         &self,
         caller: &ControlCaller,
-        input: RevokeTask,
+        input: ControlRevoke,
     ) -> Result<ControlOutcomes, ApiError> {
         let live = self.live()?;
         refuse_without_plan(caller)?;
         let reason = self.control_reason(caller, input.reason.as_deref())?;
-        let task = self.control_task(caller, &input.id).await?;
-        live.engine.count_control_use(&caller.token, 1).await?;
+        let tasks = match (&input.id, &input.ids[..]) {
+            (Some(id), []) => vec![self.control_task(caller, id).await?],
+            (None, ids @ [_, ..]) => self.control_named(caller, ids).await?,
+            _ => {
+                return Err(ApiError::new(
+                    Code::Usage,
+                    "a revocation needs exactly one of `id` and `ids`",
+                    "Name the tasks by their handles. Nothing was asked.",
+                ));
+            }
+        };
+        let many = u64::try_from(tasks.len()).unwrap_or(u64::MAX);
+        live.engine.count_control_use(&caller.token, many).await?;
         let since = self.registry.newest_seq().await?;
-        live.engine.revoke(task.id, caller.decider(), reason).await?;
-        self.control_outcomes(vec![(task.id, Ok(()))], since).await
+        let (mut outcomes, mut left) = (Vec::with_capacity(tasks.len()), Vec::new());
+        for task in tasks {
+            match live.engine.control_ended(caller.token.id) {
+                Some(why) => left.push(not_asked(task.id, why)),
+                None => {
+                    let asked = live.engine.revoke(task.id, caller.decider(), reason.clone()).await;
+                    match asked {
+                        Err(error) if input.id.is_some() => return Err(error.into()),
+                        asked => outcomes.push((task.id, asked)),
+                    }
+                }
+            }
+        }
+        let mut done = self.control_outcomes(outcomes, since).await?;
+        done.outcomes.extend(left);
+        Ok(done)
     }
 
     async fn control_outcomes(

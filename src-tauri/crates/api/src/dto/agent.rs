@@ -10,6 +10,7 @@ use engine::{AgentDoor, AgentSession};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::task::run_limit::RunLimitDto;
 use super::words::words;
 use super::{LimitDto, TaskFigures, iso};
 
@@ -190,4 +191,12 @@ pub struct RuleDto {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub window_limit: Option<LimitDto>,
+    /// How long a task may run; waiting for people is not counted.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub time_limit: Option<RunLimitDto>,
+    /// How long a task may run without progress.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub progress_limit: Option<RunLimitDto>,
 }

@@ -10,6 +10,7 @@ pub mod history;
 pub mod list;
 pub mod related_tasks;
 pub mod row;
+pub mod run_limit;
 
 use domain::task::figures::CountedState;
 use domain::task::observation::LogLine;
@@ -23,6 +24,7 @@ use ts_rs::TS;
 use super::task::facts::{
     ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, ServerEndedDto, UsualDto,
 };
+use super::task::run_limit::TaskRunLimitDto;
 use super::words::{Word, words};
 use super::{HeldDto, JobDto, OverLimitDto, ParentDto, RelatedTaskDto, RequestDto, TokensDto, WhoIsAsked, iso, millis};
 
@@ -124,6 +126,10 @@ pub struct TaskDto {
     pub tokens: Option<TokensDto>,
     /// That it said and brought more than it may; null while it did not.
     pub over_limit: Option<OverLimitDto>,
+    /// Its limits of time, if rules set any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[ts(optional, as = "Option<Vec<TaskRunLimitDto>>")]
+    pub run_limits: Vec<TaskRunLimitDto>,
     /// Why it is overdue, when the phase is `overdue`.
     #[ts(inline)]
     pub overdue_why: Option<OverdueWhy>,
@@ -245,6 +251,7 @@ impl TaskDto {
             intent: facts::intent(task),
             tokens: task.tokens.map(TokensDto::from),
             over_limit: task.over_limit.as_ref().map(OverLimitDto::from),
+            run_limits: TaskRunLimitDto::of(task, now),
             overdue_why: facts::overdue_why(task, phase),
             due_at: task.due.map(|due| iso(due.at)),
             usual: task.usual.map(UsualDto::of),

@@ -313,7 +313,7 @@ impl WindowFeed {
         let phase = task.phase(now);
         let matters = (phase.needs_attention() && !task.is_settled_loss(phase))
             || task.is_held()
-            || task.asks_to_go_on()
+            || task.asks_at_limit()
             || task.requests.values().any(|request| request.state.is_open());
         if !matters && !self.inbox.knows(&about) {
             return Ok(());

@@ -126,6 +126,7 @@ async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
         ("tasks.hold", json!({"id": "hdl_aaaa"})),
         ("tasks.release", json!({"id": "hdl_aaaa", "deliver": true})),
         ("tasks.goOn", json!({"id": "hdl_aaaa"})),
+        ("tasks.allowTime", json!({"id": "hdl_aaaa", "limit": "time"})),
         ("budgets.set", json!({"agent": "claude", "windowTokens": 1_000_000})),
         ("budgets.empty", json!({"agent": "claude"})),
     ] {

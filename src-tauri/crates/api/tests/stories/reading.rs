@@ -28,11 +28,14 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "halts.show" | "rules.list"
             | "inbox" | "doctor" | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean"
-            | "audit.list" | "audit.verify" | "tasks.list" | "demo.address" | "settings.change" | "core.ping"
-            | "limits.show" | "sessions.list" => {
+            | "audit.list" | "audit.verify" | "audit.verifyTree" | "audit.checkpoint" | "audit.export"
+            | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show" | "sessions.list" => {
                 json!({})
             }
             "audit.show" => json!({"number": 1}),
+            "audit.exportRows" => json!({
+                "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0,
+            }),
             "controlTokens.list" => json!({}),
             "controlTokens.add" => json!({"name": "x", "scopes": ["read"], "all": true}),
             "controlTokens.revoke" => json!({"name": "x"}),
@@ -86,6 +89,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "desk.put" => json!({"kind": "view", "key": "mine", "value": {}}),
             "feed.focus" => json!({"feed": "feed-1", "query": null, "ids": [], "task": null, "visible": true}),
             "tasks.answer" => json!({"id": id, "action": "decline"}),
+            "tasks.allowTime" => json!({"id": id, "limit": "time", "moreMs": 60_000}),
             "tasks.cancel" | "tasks.hide" | "tasks.unhide" => json!({"ids": [id]}),
             _ => json!({"id": id}),
         };

@@ -68,6 +68,34 @@ async fn limits_are_set_by_people_alone_and_have_to_fit_together() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lowered_limit_says_what_goes_and_when_and_can_be_undone_until_then() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![PollReply::done()]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let before = world.call("storage.show", json!({})).await;
+    let lower = json!({"payloadBytes": 1, "agentPayloadBytes": 1, "serverPayloadBytes": 1});
+    let mut preview = lower.clone();
+    preview["preview"] = json!(true);
+    let told = world.call("storage.set", preview).await;
+    assert_eq!((&told["due"]["payloadTasks"], &told["limits"]["payloadBytes"]), (&json!(1), &json!(1)), "{told}");
+    assert!(told["waitsUntil"].is_string(), "it says when: {told}");
+    let now = world.call("storage.show", json!({})).await;
+    assert_eq!((&now["limits"], &now["waitsUntil"]), (&before["limits"], &Value::Null), "and sets nothing");
+
+    let set = world.call("storage.set", lower).await;
+    assert_eq!((&set["due"], &set["waitsUntil"]), (&told["due"], &told["waitsUntil"]), "what was said comes");
+    tokio::time::sleep(Duration::from_secs(240)).await;
+    let undo = before["limits"].clone();
+    let undone = world.call("storage.set", undo).await;
+    assert_eq!((&undone["limits"], &undone["waitsUntil"]), (&before["limits"], &Value::Null), "all is as before");
+    assert_eq!(undone["due"], before["due"], "and nothing exceeds a limit");
+    tokio::time::sleep(Duration::from_secs(7_200)).await;
+    let left = world.api.dispatch(&world.caller, "tasks.result", &json!({"id": id}).to_string()).await;
+    assert!(left.is_ok(), "its result is there: {left:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn clean_up_removes_what_it_said_it_would() {
     let world = World::new().await;
     world.server.reply_task("build", "t1", vec![PollReply::done()]);

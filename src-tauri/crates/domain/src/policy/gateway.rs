@@ -68,6 +68,8 @@ pub struct GatewayPolicy {
     pub agent_poll_min: Duration,
     /// The longest interval an agent is told. protocol.md §7.4.
     pub agent_poll_max: Duration,
+    /// Polls of one task in one interval that an agent may make; beyond it, it is told to wait longer. stop.md §2: 4.
+    pub polls_per_interval: u32,
     /// The shortest `ttl` a 2025 agent can ask for. Judgement, as in `mcp_server.rs`.
     pub agent_ttl_min: Duration,
     /// Tasks in one page of `tasks/list` and `tasks_list`. Judgement.
@@ -191,6 +193,7 @@ impl Default for GatewayPolicy {
             agent_poll: 2 * SECOND,
             agent_poll_min: SECOND / 2,
             agent_poll_max: MINUTE,
+            polls_per_interval: 4,
             agent_ttl_min: MINUTE,
             tasks_per_page: 100,
             wait_max: 20 * SECOND,

@@ -2,12 +2,14 @@
 //!
 //! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments (ruling
 //! 8). Nothing that is open, held or unanswered is ever removed, and no reply while a repeated call may
-//! still ask for it. People change the limits with `taskwarden
-//! storage set`.
+//! still ask for it. People change the limits with `taskwarden storage set`; a lowered one waits (decision 0095).
+
+mod audit_log;
 
 use std::time::Duration;
 
 use super::{BadPolicy, DAY, MINUTE, SECOND};
+pub use audit_log::AuditPolicy;
 
 /// Bytes in a GiB.
 const GIB: u64 = 1_073_741_824;
@@ -41,6 +43,9 @@ pub struct RetentionPolicy {
     pub usage_every: Duration,
     /// How often clean-up runs by itself. Judgement.
     pub clean_every: Duration,
+    /// How long nothing is removed because of a limit that a person lowered, so that it can be undone. Judgement: a person
+    /// reads what will go, and looks at some of it.
+    pub lowered_wait: Duration,
     /// Audit rows verified in one read. Judgement: some milliseconds.
     pub verified_at_once: u32,
     /// A commit that takes longer counts as a disk that does not keep up: calls of agents are refused until it is
@@ -67,6 +72,7 @@ impl Default for RetentionPolicy {
             pages_at_once: 256,
             usage_every: 3 * SECOND,
             clean_every: 60 * MINUTE,
+            lowered_wait: 5 * MINUTE,
             verified_at_once: 2_000,
             slow_commit: 5 * SECOND,
             record_again: SECOND,
@@ -76,6 +82,26 @@ impl Default for RetentionPolicy {
 }
 
 impl RetentionPolicy {
+    /// What stays stored by either of both: each limit that a person can set, as the one that keeps more has it.
+    #[must_use]
+    pub fn looser(&self, other: &Self) -> Self {
+        Self {
+            payload_age: self.payload_age.max(other.payload_age),
+            task_age: self.task_age.max(other.task_age),
+            audit_age: self.audit_age.max(other.audit_age),
+            payload_bytes: self.payload_bytes.max(other.payload_bytes),
+            agent_payload_bytes: self.agent_payload_bytes.max(other.agent_payload_bytes),
+            server_payload_bytes: self.server_payload_bytes.max(other.server_payload_bytes),
+            ..self.clone()
+        }
+    }
+
+    /// Whether something may go by these limits that stays by the others.
+    #[must_use]
+    pub fn lowers(&self, others: &Self) -> bool {
+        *self != self.looser(others)
+    }
+
     /// Whether the numbers fit together.
     ///
     /// # Errors
@@ -96,8 +122,36 @@ impl RetentionPolicy {
             "retention.server_payload_bytes",
             "must be above zero and not above payload_bytes",
         )?;
-        rule(self.segment_rows >= 256, "retention.segment_rows", "must be 256 or more")?;
+        rule(
+            self.segment_rows >= 256 && self.segment_rows.is_multiple_of(256),
+            "retention.segment_rows",
+            "must be a multiple of 256",
+        )?;
         rule(self.removed_at_once > 0, "retention.removed_at_once", "must be above zero")?;
         rule(self.verified_at_once > 0, "retention.verified_at_once", "must be above zero")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_lowered_by_each_that_keeps_less() {
+        let limits = RetentionPolicy::default;
+        assert!(!limits().lowers(&limits()), "the same keep the same");
+        for lower in [
+            RetentionPolicy { payload_age: DAY, ..limits() },
+            RetentionPolicy { task_age: DAY, ..limits() },
+            RetentionPolicy { audit_age: DAY, ..limits() },
+            RetentionPolicy { payload_bytes: 1, ..limits() },
+            RetentionPolicy { agent_payload_bytes: 1, ..limits() },
+            RetentionPolicy { server_payload_bytes: 1, ..limits() },
+        ] {
+            assert!(lower.lowers(&limits()) && !limits().lowers(&lower), "{lower:?}");
+            assert_eq!(lower.looser(&limits()), limits(), "by either of both everything stays");
+        }
+        let mixed = RetentionPolicy { payload_age: DAY, task_age: 1_000 * DAY, ..limits() };
+        assert!(mixed.lowers(&limits()) && limits().lowers(&mixed), "one keeps less and one more");
     }
 }

@@ -24,6 +24,9 @@ pub struct CountingPolicy {
     /// How often the queue is looked at while something comes, so that a call wakes nobody. Judgement: far below what a
     /// gauge shows, and 40 wake-ups a second instead of one for each message.
     pub look_every: Duration,
+    /// How long a result waits to be counted for its limit; then it is taken for the most that it may be. Judgement: less
+    /// than half of the patience of an agent, which starts at about 25 s.
+    pub result_wait: Duration,
     /// Texts up to so many bytes are copied into the queue: a slice would keep the buffer that its message came in.
     /// Judgement: copying a few KiB costs less than the new buffer that the connection would need.
     pub copied_bytes: u64,
@@ -84,6 +87,7 @@ impl Default for CountingPolicy {
             batch_messages: 256,
             batch_bytes: MIB,
             look_every: Duration::from_millis(25),
+            result_wait: 10 * SECOND,
             copied_bytes: 4_096,
             show_every: SECOND,
             flush_every: 3 * SECOND,
@@ -118,6 +122,7 @@ impl CountingPolicy {
         rule(self.queue_bytes >= 64 * KIB, "counting.queue_bytes", "must be 64 KiB or more")?;
         rule(self.batch_messages > 0, "counting.batch_messages", "must be above zero")?;
         rule(self.batch_bytes > 0, "counting.batch_bytes", "must be above zero")?;
+        rule(self.result_wait > Duration::ZERO, "counting.result_wait", "must be above zero")?;
         rule(self.slice_tokens >= 100, "counting.slice_tokens", "must be 100 or more")?;
         rule(self.burn_over >= MINUTE, "counting.burn_over", "must be a minute or more")?;
         rule((1..=100).contains(&self.slice_percent), "counting.slice_percent", "must be from 1 to 100")?;
@@ -148,6 +153,7 @@ mod tests {
             (CountingPolicy { batch_bytes: 0, ..good() }, "counting.batch_bytes"),
             (CountingPolicy { show_every: Duration::ZERO, ..good() }, "counting.show_every"),
             (CountingPolicy { flush_every: Duration::ZERO, ..good() }, "counting.flush_every"),
+            (CountingPolicy { result_wait: Duration::ZERO, ..good() }, "counting.result_wait"),
             (CountingPolicy { slice_percent: 0, ..good() }, "counting.slice_percent"),
             (CountingPolicy { short_tokens: 0, ..good() }, "counting.short_tokens"),
             (CountingPolicy { warn_percent: 0, ..good() }, "counting.warn_percent"),

@@ -5,6 +5,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod budget;
+pub(crate) mod checkpoints;
 pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod routes;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use super::PortFuture;
 use super::registry::audit::{AuditQuery, AuditRows};
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
+use super::registry::checkpoints::CheckpointStore;
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
 use super::registry::routes::RouteStore;
@@ -228,7 +230,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: ControlStore + RouteStore {
+pub trait Registry: ControlStore + RouteStore + CheckpointStore {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;
@@ -348,7 +350,7 @@ pub trait Registry: ControlStore + RouteStore {
     /// The tasks of a list on a screen by id, in its order, at most `limit`.
     fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Tasks whose [`Phase::needs_attention`], that [are held](TaskHandle::is_held) or that
-    /// [ask to go on](TaskHandle::asks_to_go_on), the last changed first, at most `limit`.
+    /// [ask at a limit](TaskHandle::asks_at_limit), the last changed first, at most `limit`.
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
     /// Hides tasks from lists and figures, or shows them again. Only tasks that
     /// [may be hidden](crate::task::figures::CountedState::may_be_hidden) are; one whose phase changes, or whose result

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{
     Attention, Audience, Effect, Escalation, HoldReason, Home, InputRequests, Origin, Parent, ResultHold, TaskHandle,
-    Transition, UsualDuration,
+    TaskRunLimits, Transition, UsualDuration,
 };
 use crate::audit::{Actor, Verb};
 use crate::ids::{AgentId, HandleId, HostId, JobKey, ServerId, UpstreamTaskId};
@@ -57,6 +57,8 @@ pub struct NewCall {
     pub attempt: u32,
     /// Whether a rule holds its result back until a person decides.
     pub hold: bool,
+    /// How long rules let it run.
+    pub run_limits: TaskRunLimits,
     /// The `ttl` a 2025 agent asked for.
     pub agent_ttl: Option<Duration>,
 }
@@ -100,6 +102,7 @@ impl TaskHandle {
                 why: HoldReason::Review,
                 verdict: None,
             }),
+            run_limits: call.run_limits,
             agent_ttl: call.agent_ttl,
             tool: Some(call.tool),
             arguments_digest: Some(call.arguments_digest),
@@ -173,6 +176,7 @@ impl TaskHandle {
             hold: None,
             tokens: None,
             over_limit: None,
+            run_limits: TaskRunLimits::default(),
             cancelled_for_agent: None,
             failed_for_agent: None,
             escalation: Escalation::default(),

@@ -4,5 +4,7 @@
 
 pub(crate) mod delivery;
 pub(crate) mod result_hold;
+pub(crate) mod run_limit;
+pub(crate) mod run_time;
 pub(crate) mod token_usage;
 pub(crate) mod view;

@@ -280,7 +280,7 @@ impl Transition {
         }
         for (key, ask) in questions {
             let ours = RequestKey::new(format!("call.{round}:{key}"));
-            if self.next.requests.contains_key(&ours) || !self.accepts_request(&ours, now, policy) {
+            if self.next.requests.contains_key(&ours) || !self.accepts_request(&ours, ask, now, policy) {
                 return self.give_up("the server asked more than one call may", now);
             }
             let door = AskDoor::Round { round, key: key.as_str().to_owned() };

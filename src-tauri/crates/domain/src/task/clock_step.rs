@@ -40,6 +40,7 @@ impl TaskHandle {
             moved(people_at);
         }
         next.due.iter_mut().for_each(|due| moved(&mut due.at));
+        next.run_limits.dues_mut().for_each(moved);
         next.paused_since.iter_mut().for_each(moved);
         next.undelivered.iter_mut().for_each(moved);
         if next.requests.values().any(|request| matches!(request.state, RequestState::Open | RequestState::Answered(_)))

@@ -8,13 +8,14 @@ use std::fmt;
 
 use crate::audit::{Actor, DecidingRule};
 use crate::ids::{AgentId, ControlTokenId, PersonId};
+use crate::rule::LimitKind;
 use crate::server::halt::HaltedBy;
 use crate::task::input_request::standing_answer::StandingAnswerRef;
 
 /// What the text form of an agent begins with. No user of an operating system can have a colon in its name.
 const AGENT: &str = "agent:";
-/// The text form of a limit; no name of a user either.
-const LIMIT: &str = "limit:tokens";
+/// What the text form of a limit begins with; no name of a user either.
+const LIMIT: &str = "limit:";
 /// What the text form of a standing answer begins with; no name of a user either.
 const RULE: &str = "rule:";
 /// What the text form of a control token begins with; no name of a user either.
@@ -27,8 +28,8 @@ pub enum Decider {
     Person(PersonId),
     /// An agent, about a task of its own.
     Agent(AgentId),
-    /// A limit of tokens that people set beforehand.
-    Limit,
+    /// A limit that people set beforehand.
+    Limit(LimitKind),
     /// What a person decided to answer whenever this is asked.
     Rule(StandingAnswerRef),
     /// A supervisor program, by its control token.
@@ -41,7 +42,7 @@ impl Decider {
     pub fn person(&self) -> Option<&PersonId> {
         match self {
             Self::Person(id) => Some(id),
-            Self::Agent(_) | Self::Limit | Self::Rule(_) | Self::Control(_) => None,
+            Self::Agent(_) | Self::Limit(_) | Self::Rule(_) | Self::Control(_) => None,
         }
     }
 
@@ -49,8 +50,17 @@ impl Decider {
     #[must_use]
     pub fn agent(&self) -> Option<AgentId> {
         match self {
-            Self::Person(_) | Self::Limit | Self::Rule(_) | Self::Control(_) => None,
+            Self::Person(_) | Self::Limit(_) | Self::Rule(_) | Self::Control(_) => None,
             Self::Agent(id) => Some(*id),
+        }
+    }
+
+    /// The kind of limit, when it is one.
+    #[must_use]
+    pub const fn limit(&self) -> Option<LimitKind> {
+        match self {
+            Self::Limit(kind) => Some(*kind),
+            Self::Person(_) | Self::Agent(_) | Self::Rule(_) | Self::Control(_) => None,
         }
     }
 
@@ -66,7 +76,8 @@ impl Decider {
         match self {
             Self::Person(id) => Actor::Person(id.clone()),
             Self::Agent(id) => Actor::Agent(*id),
-            Self::Limit => Actor::System("budget"),
+            Self::Limit(LimitKind::Tokens) => Actor::System("budget"),
+            Self::Limit(LimitKind::Time | LimitKind::Progress) => Actor::System("limits"),
             Self::Rule(rule) => Actor::Rule(DecidingRule { id: rule.id, version: rule.version }),
             Self::Control(id) => Actor::Control(*id),
         }
@@ -77,7 +88,7 @@ impl Decider {
     pub const fn rule(&self) -> Option<StandingAnswerRef> {
         match self {
             Self::Rule(rule) => Some(*rule),
-            Self::Person(_) | Self::Agent(_) | Self::Limit | Self::Control(_) => None,
+            Self::Person(_) | Self::Agent(_) | Self::Limit(_) | Self::Control(_) => None,
         }
     }
 
@@ -85,18 +96,18 @@ impl Decider {
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::Limit => "a limit".into(),
+            Self::Limit(_) => "a limit".into(),
             Self::Rule(_) => "a rule".into(),
             Self::Person(_) | Self::Agent(_) | Self::Control(_) => self.to_string(),
         }
     }
 
-    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, `rule:ans_…@1`, `control:ctl_…`, or anything else as a
+    /// Reads the text form back: `agent:agt_…`, `limit:time`, `rule:ans_…@1`, `control:ctl_…`, or anything else as a
     /// person's name.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
-        if text == LIMIT {
-            return Self::Limit;
+        if let Some(kind) = text.strip_prefix(LIMIT).and_then(LimitKind::from_word) {
+            return Self::Limit(kind);
         }
         if let Some(rule) = text.strip_prefix(RULE).and_then(StandingAnswerRef::from_text) {
             return Self::Rule(rule);
@@ -114,7 +125,7 @@ impl fmt::Display for Decider {
         match self {
             Self::Person(id) => write!(f, "{id}"),
             Self::Agent(id) => write!(f, "{AGENT}{id}"),
-            Self::Limit => f.write_str(LIMIT),
+            Self::Limit(kind) => write!(f, "{LIMIT}{}", kind.word()),
             Self::Rule(rule) => write!(f, "{RULE}{rule}"),
             Self::Control(id) => write!(f, "{CONTROL}{id}"),
         }
@@ -170,7 +181,8 @@ mod tests {
         let agent = Decider::Agent(AgentId::from_random(7));
         let rule = Decider::Rule(StandingAnswerRef { id: StandingAnswerId::from_random(8), version: 2 });
         let control = Decider::Control(ControlTokenId::from_random(9));
-        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit, rule, control] {
+        let limits = [LimitKind::Tokens, LimitKind::Time, LimitKind::Progress].map(Decider::Limit);
+        for decider in [Decider::Person(PersonId::new("ann")), agent, rule, control].into_iter().chain(limits) {
             assert_eq!(Decider::from_text(&decider.to_string()), decider, "who decided is kept as text");
         }
         let odd = Decider::from_text("agent:nobody");

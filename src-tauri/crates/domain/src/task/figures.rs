@@ -32,7 +32,7 @@ impl CountedState {
             PhaseGroup::NeedsYou => task.is_settled_loss(phase),
             PhaseGroup::Finished => task.is_held(),
             PhaseGroup::Moving | PhaseGroup::NoNews => {
-                task.asks_to_go_on() || (phase.asks_people() && task.has_request_for_people(now))
+                task.asks_at_limit() || (phase.asks_people() && task.has_request_for_people(now))
             }
         };
         Self { phase, is_exception, is_orphaned: task.is_orphaned() }

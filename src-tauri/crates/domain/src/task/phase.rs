@@ -127,6 +127,7 @@ impl TaskHandle {
             self.disobeyed_tick(policy),
             self.payload_tick(policy),
             self.people_tick(),
+            self.run_limit_tick(),
         ]
         .into_iter()
         .flatten()
@@ -195,6 +196,10 @@ impl TaskHandle {
         let mut step = Transition::none(self);
         if reached(self.payload_tick(policy)) {
             return self.payload_missing(now, policy);
+        }
+        if let Some(step) = self.run_limit_reached(now) {
+            // What else is due is found by the next look, which this commit does not put off.
+            return step;
         }
         if reached(self.expiry_tick()) {
             match self.contact {

@@ -99,6 +99,7 @@ impl Transition {
     /// Ends a transition: pause clock, what may be notified again, and whether there is anything to commit.
     pub(crate) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
         run_pause_clock(&mut self.next, now);
+        note_progress(&mut self.next, before, now);
         forget_told(&mut self.next, before, now);
         keep_shown_end(&mut self.next, before, now);
         let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty() || !self.raw.is_empty();
@@ -148,9 +149,24 @@ fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
             if let Some(due) = &mut next.due {
                 due.at = due.at.plus(waited);
             }
+            next.run_limits.dues_mut().for_each(|due| *due = due.plus(waited));
             next.paused_since = None;
         }
         (true, Some(_)) | (false, None) => {}
+    }
+}
+
+/// A new status or message is progress, new figures are, and so is a question or its answer; a new time to live or poll
+/// interval is not. While it waits for a person, the moment counts from the beginning of the wait, because the end of the
+/// wait moves it by the whole of it.
+fn note_progress(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
+    let same_words = match (&before.view, &next.view) {
+        (ServerView::Task(old), ServerView::Task(new)) => old.status == new.status && old.message == new.message,
+        (old, new) => old == new,
+    };
+    if !same_words || before.progress != next.progress || before.requests != next.requests {
+        let from = next.paused_since.unwrap_or(now);
+        next.run_limits.progressed(from);
     }
 }
 
@@ -232,6 +248,7 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.escalation != next.escalation
         || before.tokens != next.tokens
         || before.over_limit != next.over_limit
+        || before.run_limits != next.run_limits
         || before.cancelled_for_agent != next.cancelled_for_agent
         || before.failed_for_agent != next.failed_for_agent
         || before.loss_cause != next.loss_cause

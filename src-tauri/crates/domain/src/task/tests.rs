@@ -17,6 +17,7 @@ mod properties;
 mod questions;
 mod random_histories;
 mod rules;
+mod run_time;
 mod token_limits;
 mod unwatch;
 
@@ -27,7 +28,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    AnswerInput, Audience, FoundTask, Home, LiveOutcome, NewCall, Origin, TaskHandle, Transition, UsualDuration,
+    AnswerInput, Audience, FoundTask, Home, LiveOutcome, NewCall, Origin, TaskHandle, TaskRunLimits, Transition,
+    UsualDuration,
 };
 use crate::audit::{Actor, Verb};
 use crate::ids::{AgentId, ConnectionId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
@@ -86,6 +88,7 @@ fn new_call() -> NewCall {
         job: None,
         attempt: 1,
         hold: false,
+        run_limits: TaskRunLimits::default(),
         agent_ttl: None,
     }
 }

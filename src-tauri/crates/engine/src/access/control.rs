@@ -95,6 +95,14 @@ impl Engine {
         found.filter(|token| token.is_in_force(self.core.time.now()))
     }
 
+    /// The control token with this id, when it is in force.
+    #[must_use]
+    pub fn control_token(&self, id: ControlTokenId) -> Option<Arc<ControlToken>> {
+        let tokens = self.control_tokens();
+        let found = tokens.iter().find(|token| token.id == id)?;
+        found.is_in_force(self.core.time.now()).then(|| Arc::clone(found))
+    }
+
     /// Adds a control token.
     ///
     /// # Errors

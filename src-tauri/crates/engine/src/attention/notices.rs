@@ -205,7 +205,7 @@ async fn round(core: &Arc<EngineCore>, queued: BTreeMap<HandleId, Attention>) ->
         let holds = match attention {
             // Answered or withdrawn since: nobody needs to come.
             Attention::Waiting => {
-                handle.has_request_for_people(core.time.now()) || handle.is_held() || handle.asks_to_go_on()
+                handle.has_request_for_people(core.time.now()) || handle.is_held() || handle.asks_at_limit()
             }
             // What a person ended with its server is no problem, whatever was known of it a moment before.
             Attention::Problem => !handle.is_settled_loss(handle.phase(core.time.now())),
@@ -254,14 +254,21 @@ fn notify(core: &EngineCore, handles: &[Arc<TaskHandle>], attention: Attention) 
 /// The end of the sentence about a task.
 fn sentence(handle: &TaskHandle, attention: Attention, phase: Phase) -> &'static str {
     let past_limit = handle.over_limit.is_some();
+    let reached = handle.run_limits.is_reached();
     match attention {
         Attention::Waiting if handle.asks_to_go_on() && phase != Phase::Waiting => {
             "went past its limit of tokens and waits for you"
+        }
+        Attention::Waiting if handle.asks_for_time().is_some() && phase != Phase::Waiting => {
+            "reached its time limit and waits for you"
         }
         Attention::Waiting if handle.is_held() && phase != Phase::Waiting => "has a result that waits for you",
         // Other trouble is named by its phase.
         Attention::Problem if past_limit && matches!(phase, Phase::Running | Phase::Cancelling | Phase::Done) => {
             "went past its limit of tokens"
+        }
+        Attention::Problem if reached && matches!(phase, Phase::Running | Phase::Cancelling) => {
+            "reached its time limit"
         }
         Attention::Finished if handle.is_settled_loss(phase) => "was lost when a person ended its server",
         Attention::Waiting | Attention::Problem | Attention::Finished => phase_ending(phase),

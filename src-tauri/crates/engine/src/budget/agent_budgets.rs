@@ -2,7 +2,7 @@
 //!
 //! Everything is read from memory. Storing is `flush.rs`, windows are `conversations/windows.rs`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::budget::models::CountingMethod;
@@ -17,8 +17,22 @@ use tokio::sync::watch;
 use super::{AgentBudget, AgentTraffic, COMING_SHOWN, Conversation, flush, pending_results};
 use crate::access::snapshot::AccessSnapshot;
 use crate::budget::counting::queue::{CountingItem, TaskText};
+use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::runtime::gauges::Gauge;
+
+/// Registers what waits to be counted with [`crate::runtime::gauges::Gauges`].
+pub(crate) fn gauge(core: &Weak<EngineCore>, rows: &mut Vec<Gauge>) {
+    let Some(core) = core.upgrade() else { return };
+    let agents = core.access.snapshot();
+    let (used, most) = core.budget.queue.bytes_by_agent();
+    let bytes = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
+    for (agent, used) in used {
+        let Some(known) = agents.get(agent) else { continue };
+        rows.push(Gauge::bytes("texts to be counted", format!("agent {}", known.name), bytes(used), bytes(most)));
+    }
+}
 
 impl Engine {
     /// Something passed between the gateway and an agent. Never waits and never fails: what cannot be counted in time is

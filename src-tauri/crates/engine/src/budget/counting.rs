@@ -2,7 +2,9 @@
 //!
 //! Counts are entered into windows and tasks by `budget/record.rs`.
 
+pub(crate) mod agent_queues;
 pub(crate) mod count;
 pub(crate) mod queue;
+pub(crate) mod result_slots;
 pub(crate) mod traffic;
 pub(crate) mod visible;

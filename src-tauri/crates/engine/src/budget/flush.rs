@@ -3,15 +3,20 @@
 //! A crash loses what was counted since the last flush, never what a task's commit says. A shutdown counts what still
 //! waits, within a time limit. Read `counting/count.rs` for counting, `record.rs` for what becomes of a count.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::ids::AgentId;
 use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, RegistryError};
+use domain::task::TaskHandle;
 use domain::task::payload::PayloadKind;
+use futures::future::join_all;
 use tokio::time::{Instant, timeout};
 
 use super::counting::queue::{CountingItem, TaskText};
 use super::task_costs;
+use crate::budget::pending_results::ResultFacts;
 use crate::core::EngineCore;
 
 /// Counts what is queued, for ever.
@@ -70,11 +75,19 @@ async fn keep_on(core: &Arc<EngineCore>, numbers: &CountingPolicy) {
     }
 }
 
-/// Counts results that arrived while the core did not run.
+/// Counts results that arrived while the core did not run: those of one agent wait for no other's.
 async fn count_uncounted(core: &Arc<EngineCore>) {
-    let uncounted = std::mem::take(&mut *core.budget.uncounted.lock());
+    let mut by_agent: BTreeMap<AgentId, Vec<_>> = BTreeMap::new();
+    for (handle, facts) in std::mem::take(&mut *core.budget.uncounted.lock()) {
+        if let Some(agent) = handle.agent {
+            by_agent.entry(agent).or_default().push((handle, facts));
+        }
+    }
+    join_all(by_agent.into_iter().map(|(agent, uncounted)| count_uncounted_of(core, agent, uncounted))).await;
+}
+
+async fn count_uncounted_of(core: &Arc<EngineCore>, agent: AgentId, uncounted: Vec<(TaskHandle, Option<ResultFacts>)>) {
     for (handle, facts) in uncounted {
-        let Some(agent) = handle.agent else { continue };
         match core.registry.payload(handle.id, PayloadKind::Result).await {
             Ok(Some(text)) => {
                 let (server, tool) = (handle.server, handle.tool.clone());
@@ -115,7 +128,7 @@ pub(super) async fn flush_all(core: &Arc<EngineCore>) {
     if !core.policy.counting.on {
         return;
     }
-    core.budget.counted_so_far().await;
+    core.budget.counted_so_far(core.budget.queue.agents()).await;
     task_costs::commit(core, true).await;
     flush(core).await;
 }

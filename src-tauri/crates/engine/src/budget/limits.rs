@@ -6,7 +6,6 @@
 //! the room of one. An error reserves room until its commit only, because nobody waits to read it. Limits of tasks are
 //! in `task_costs.rs`.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
@@ -20,21 +19,21 @@ use domain::task::status::{Outcome, TaskStatus};
 use domain::task::{HoldReason, TaskHandle, Transition};
 use domain::time::Timestamp;
 use domain::tokens::Family;
+use futures::future::join_all;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::conversations::calling_conversations::CallingConversations;
 use super::conversations::conversation::Conversation;
 use super::conversations::windows::ConversationWindows;
 use super::counting::count;
 use super::counting::queue::CountingItem;
+use super::counting::result_slots::ResultSlots;
 use super::counting::visible;
 use super::result_text::{CallOrigin, ResultText};
 use super::{Budget, task_costs};
 use crate::core::then;
-
-/// Results that are counted at a time. Judgement: two cores' worth; more would only slow each other down.
-const WEIGHED_AT_ONCE: usize = 2;
 
 /// Bytes of a result that are counted at once, where its program may cut it. Judgement: less than a millisecond, and
 /// longer results are mostly above the caps in the table.
@@ -44,33 +43,23 @@ const COUNTED_AT_ONCE: u64 = 32 * 1_024;
 static NEVER_CUT: LazyLock<u64> =
     LazyLock::new(|| PROFILES.iter().filter_map(|profile| profile.long_result.cap()).min().unwrap_or(u64::MAX));
 
-/// Calls whose conversation is remembered; beyond this all are forgotten, and the fullest window counts. Judgement: more
-/// than agents have open at a time.
-const CONVERSATIONS_MAX: usize = 16_384;
-
 /// What limits need beside the windows.
+#[derive(Default)]
 pub(super) struct ResultLimits {
-    slots: Semaphore,
-    /// The conversations of calls that became tasks, until their result arrives.
-    conversations: Mutex<HashMap<HandleId, Conversation>>,
-}
-
-impl Default for ResultLimits {
-    fn default() -> Self {
-        Self { slots: Semaphore::new(WEIGHED_AT_ONCE), conversations: Mutex::default() }
-    }
+    slots: ResultSlots,
+    conversations: Mutex<CallingConversations>,
 }
 
 impl ResultLimits {
     fn conversation(&self, id: HandleId) -> Option<Conversation> {
-        self.conversations.lock().get(&id).cloned()
+        self.conversations.lock().get(id).cloned()
     }
 
     /// A task changed: its conversation is forgotten when no result will come.
     pub(super) fn changed(&self, next: &TaskHandle, has_result: bool) {
         let fetched = next.view.task().is_none_or(|task| task.status != TaskStatus::Completed(Outcome::NotFetched));
         if has_result || (fetched && next.ended_at().is_some()) {
-            self.conversations.lock().remove(&next.id);
+            self.conversations.lock().remove(next.id);
         }
     }
 }
@@ -80,6 +69,8 @@ impl ResultLimits {
 #[derive(Default)]
 pub(crate) struct IncomingResult {
     weighed: Option<(Payload, Family, PartCount)>,
+    /// It could not be counted, or not in time.
+    is_uncounted: bool,
     reservation: Option<WindowReservation>,
 }
 
@@ -179,20 +170,17 @@ impl Budget {
     /// A call became a task: its result will enter the conversation that made it.
     pub(crate) fn call_became_task(&self, id: HandleId, made_from: Option<&Conversation>) {
         let Some(conversation) = made_from.filter(|_| self.numbers().on) else { return };
-        let mut conversations = self.limits.conversations.lock();
-        if conversations.len() >= CONVERSATIONS_MAX {
-            conversations.clear();
-        }
-        conversations.insert(id, conversation.clone());
+        self.limits.conversations.lock().insert(id, conversation.clone());
     }
 
-    /// Waits until everything queued before this is counted, but not too long.
-    pub(super) async fn counted_so_far(&self) {
-        let (told, counted) = oneshot::channel();
-        if self.queue.push(CountingItem::Marker(Mutex::new(Some(told)))).is_none() {
-            // Late is no error: what is counted later is stored later.
-            let _ = timeout(self.numbers().flush_every, counted).await;
-        }
+    /// Waits until everything of these agents that was queued before this is counted, but not too long.
+    pub(super) async fn counted_so_far(&self, agents: Vec<AgentId>) {
+        let marked = agents.into_iter().filter_map(|agent| {
+            let (told, counted) = oneshot::channel();
+            self.queue.push(CountingItem::Marker(agent, Mutex::new(Some(told)))).is_none().then_some(counted)
+        });
+        // Late is no error: what is counted later is stored later.
+        let _ = timeout(self.numbers().flush_every, join_all(marked)).await;
     }
 
     /// What may hold this result.
@@ -308,17 +296,23 @@ impl Budget {
         let measure = self.measure(case.agent);
         let family = step.next.tokens.map_or(measure.family, |tokens| tokens.family);
         let measure = CountingMethod { family, ..measure };
-        let weight = self.count_result(incoming, family, &case).await;
+        let counted = self.count_result(incoming, family, &case).await;
+        let is_counted = counted.is_some();
+        // More than any limit that can be set: what was not counted is held.
+        let any_limit = self.numbers().tokens_settable_max.saturating_add(1);
+        let weight = counted.unwrap_or_else(|| count::result_at_most(case.text(), any_limit));
         if case.bounds.window.is_some() {
             // What passed before this takes one token a byte until it is counted.
-            self.counted_so_far().await;
+            self.counted_so_far(vec![case.agent]).await;
         }
         let (bytes, error) = (case.result.bytes(), self.scale.error_percent(family));
         let kind = case.text().kind();
         let limited = |error| visible::limited(&measure, &weight, bytes, kind, error);
         let size = ResultSize { counted: limited(0), most: limited(error) };
         let counted = visible::counted(&measure, &weight, bytes, kind);
-        let step = then(step, |next| task_costs::with_result_cost(next, family, counted));
+        // What could not be counted in time is counted after its commit.
+        let step =
+            if is_counted { then(step, |next| task_costs::with_result_cost(next, family, counted)) } else { step };
         let large = case.bounds.one.filter(|limit| size.most > limit.tokens);
         let too_large = large
             .map(|limit| (limit.at, HoldReason::TooLarge { tokens: size.shown(limit.tokens), limit: limit.tokens }));
@@ -354,19 +348,34 @@ impl Budget {
         }
     }
 
-    /// Counts a result, unless it was counted for an earlier attempt.
-    async fn count_result(&self, incoming: &mut IncomingResult, family: Family, case: &LimitCheck) -> PartCount {
+    /// Counts a result, unless it was counted for an earlier attempt; `None` where it cannot be counted, or not in time.
+    async fn count_result(
+        &self,
+        incoming: &mut IncomingResult,
+        family: Family,
+        case: &LimitCheck,
+    ) -> Option<PartCount> {
         let result = &case.result;
         if let Some((weighed, by, weight)) = &incoming.weighed
             && *by == family
             && weighed == result
         {
-            return *weight;
+            return Some(*weight);
         }
-        // Never closed; without a slot it would only be counted beside others.
-        let _slot = self.limits.slots.acquire().await;
-        let weight = count::count_result(&self.scale, family, case.text()).await;
-        incoming.weighed = Some((result.clone(), family, weight));
+        // Another attempt does not wait anew.
+        if incoming.is_uncounted {
+            return None;
+        }
+        let slot = self.limits.slots.acquire(case.agent, self.numbers().result_wait).await;
+        let weight = match slot {
+            Some(_slot) => count::count_result(&self.scale, family, case.text()).await,
+            None => {
+                tracing::warn!(handle.id = %case.handle, "a result waited too long to be counted; limits take its upper bound");
+                None
+            }
+        };
+        incoming.is_uncounted = weight.is_none();
+        incoming.weighed = weight.map(|weight| (result.clone(), family, weight));
         weight
     }
 }

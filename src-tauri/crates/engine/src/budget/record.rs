@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::budget::models::{self, CountingMethod};
+use domain::budget::models::CountingMethod;
 use domain::budget::waste::Waste;
-use domain::budget::window::{CountingSettings, TokenSource};
+use domain::budget::window::TokenSource;
 use domain::ids::AgentId;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family, Intake};
@@ -38,15 +38,15 @@ impl Budget {
 
     /// How each item of a batch is measured. Looked up once for each agent: a batch is mostly of a few.
     fn measures(&self, batch: &[CountingItem]) -> Vec<CountingMethod> {
-        let mut known: BTreeMap<Option<AgentId>, CountingMethod> = BTreeMap::new();
-        let of = |item: &CountingItem| *known.entry(item.agent()).or_insert_with(|| self.measure_of(item));
+        let mut known: BTreeMap<AgentId, CountingMethod> = BTreeMap::new();
+        let of = |item: &CountingItem| *known.entry(item.agent()).or_insert_with(|| self.measure(item.agent()));
         batch.iter().map(of).collect()
     }
 
     /// Enters a batch without counting it.
     pub(crate) fn take_at_most(&self, batch: &[CountingItem]) {
         for item in batch {
-            self.enter(item, count::at_most(item), &self.measure_of(item), self.now());
+            self.enter(item, count::at_most(item), &self.measure(item.agent()), self.now());
         }
         self.queue.finish_batch(batch);
     }
@@ -54,14 +54,7 @@ impl Budget {
     /// Queues something to be counted; what does not fit is entered at once, as an upper bound.
     pub(crate) fn count_later(&self, item: CountingItem) {
         if let Some(item) = self.queue.push(item) {
-            self.enter(&item, count::at_most(&item), &self.measure_of(&item), self.now());
-        }
-    }
-
-    fn measure_of(&self, item: &CountingItem) -> CountingMethod {
-        match item.agent() {
-            Some(agent) => self.measure(agent),
-            None => models::counting_method(&CountingSettings::default(), None),
+            self.enter(&item, count::at_most(&item), &self.measure(item.agent()), self.now());
         }
     }
 
@@ -100,7 +93,7 @@ impl Budget {
                     self.stays_out(gone, now);
                 }
             }
-            (CountingItem::Marker(told), _) => {
+            (CountingItem::Marker(_, told), _) => {
                 if let Some(told) = told.lock().take() {
                     // Whoever waited may have stopped waiting.
                     let _ = told.send(());

@@ -28,7 +28,7 @@ pub(crate) struct ResultText<'a> {
 impl<'a> ResultText<'a> {
     /// Whether it may have more tokens than bytes: a byte of text is never more than one token, but media are counted by
     /// their size. An error has none.
-    pub(super) fn has_media(self) -> bool {
+    pub(crate) fn has_media(self) -> bool {
         const MEDIA: [&str; 4] = ["image", "audio", "blob", "\\u"];
         !self.is_error && MEDIA.iter().any(|word| self.payload.as_str().contains(word))
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::budget::models::{self, CountingMethod};
 use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, Window};
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
-use domain::policy::CountingPolicy;
+use domain::policy::{CountingPolicy, SharePolicy};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake};
@@ -255,9 +255,71 @@ fn of_too_many_results_the_oldest_is_given_up() {
     assert_eq!(given_up, [1_025, 1_024], "those that came first");
 }
 
+fn shares() -> SharePolicy {
+    SharePolicy::default()
+}
+
+fn room_of(bytes: usize) -> CountingPolicy {
+    CountingPolicy { queue_bytes: bytes, ..CountingPolicy::default() }
+}
+
+/// So many bytes of a task of this agent.
+fn waiting(agent: u128, bytes: usize) -> CountingItem {
+    let (agent, server, handle) = (AgentId::from_random(agent), ServerId::from_random(1), HandleId::from_random(1));
+    CountingItem::KeptOut(TaskText { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })
+}
+
+/// Agents of the next batch, in the order in which they are counted.
+fn turns(batch: &[CountingItem]) -> Vec<AgentId> {
+    batch.iter().map(CountingItem::agent).collect()
+}
+
+#[tokio::test]
+async fn an_agent_that_fills_its_share_leaves_the_room_of_others() {
+    let queue = CountingQueue::new(&room_of(100), &shares());
+    for _ in 0..5 {
+        assert!(queue.push(waiting(1, 5)).is_none(), "25 bytes are its share");
+    }
+    assert!(queue.push(waiting(1, 1)).is_some(), "and no more");
+    assert!(queue.push(waiting(2, 25)).is_none(), "another has all of its own");
+    assert!(queue.push(waiting(3, 40)).is_none(), "one item alone may be larger than a share");
+    assert!(queue.push(waiting(3, 1)).is_some(), "but nothing beside it");
+    let consumer = queue.consumer().await;
+    let batch = queue.next_batch(&consumer).expect("something waits");
+    assert!(queue.push(waiting(1, 1)).is_some(), "what is being counted has its room still");
+    queue.finish_batch(&batch);
+    assert!(queue.agents().is_empty(), "nobody has anything left");
+    assert!(queue.push(waiting(1, 25)).is_none(), "and all room is given back");
+}
+
+#[tokio::test]
+async fn messages_of_one_agent_have_a_share_too() {
+    let numbers = CountingPolicy { queue_messages: 8, ..CountingPolicy::default() };
+    let queue = CountingQueue::new(&numbers, &shares());
+    assert!(queue.push(waiting(1, 0)).is_none() && queue.push(waiting(1, 0)).is_none(), "two of eight");
+    assert!(queue.push(waiting(1, 0)).is_some(), "are its share");
+    assert!(queue.push(waiting(2, 0)).is_none(), "another has its own");
+}
+
+#[tokio::test]
+async fn agents_are_counted_in_turns_and_each_in_its_order() {
+    let numbers = CountingPolicy { batch_messages: 4, ..CountingPolicy::default() };
+    let queue = CountingQueue::new(&numbers, &shares());
+    for bytes in [1, 2, 3, 4] {
+        assert!(queue.push(waiting(1, bytes)).is_none(), "there is room");
+    }
+    assert!(queue.push(waiting(2, 5)).is_none(), "there is room");
+    let consumer = queue.consumer().await;
+    let batch = queue.next_batch(&consumer).expect("something waits");
+    let of = AgentId::from_random;
+    assert_eq!(turns(&batch), [of(1), of(2), of(1), of(1)], "one item of another stands before what came last");
+    let bytes: Vec<usize> = batch.iter().map(CountingItem::bytes).collect();
+    assert_eq!(bytes, [1, 5, 2, 3], "and its own come as they were added");
+}
+
 #[tokio::test]
 async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
-    let queue = CountingQueue::new(&CountingPolicy { queue_bytes: 100, ..CountingPolicy::default() });
+    let queue = CountingQueue::new(&room_of(100), &SharePolicy { agent_percent: 100, people_percent: 0, ..shares() });
     let item = |bytes: usize| {
         let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
         CountingItem::KeptOut(TaskText { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })
@@ -280,7 +342,7 @@ async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_of_an_empty_queue_sleeps_and_one_wake_serves_all_that_comes_in_an_interval() {
     let numbers = CountingPolicy::default();
-    let queue = CountingQueue::new(&numbers);
+    let queue = CountingQueue::new(&numbers, &shares());
     let item = || {
         let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
         CountingItem::KeptOut(TaskText { agent, server, tool: None, handle, text: Payload::new("x") })
@@ -298,7 +360,7 @@ async fn a_worker_of_an_empty_queue_sleeps_and_one_wake_serves_all_that_comes_in
     assert!(begun.elapsed() >= numbers.look_every, "what comes does not end the interval");
     assert_eq!(queue.next_batch(&consumer).map(|batch| batch.len()), Some(10), "all of it is one batch");
     let (tell, _told) = tokio::sync::oneshot::channel();
-    assert!(queue.push(CountingItem::Marker(parking_lot::Mutex::new(Some(tell)))).is_none());
+    assert!(queue.push(CountingItem::Marker(agent(), parking_lot::Mutex::new(Some(tell)))).is_none());
     let begun = tokio::time::Instant::now();
     queue.wait_interval().await;
     assert!(begun.elapsed() < numbers.look_every, "somebody waits: it is looked at once");

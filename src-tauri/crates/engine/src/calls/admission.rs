@@ -13,7 +13,7 @@ use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, R
 use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
 use domain::server::halt::HaltedWork;
 use domain::task::payload::Payload;
-use domain::task::{Audience, NewCall, TaskHandle};
+use domain::task::{Audience, NewCall, TaskHandle, TaskRunLimits};
 
 use crate::calls::agent_call::{AgentCall, CallOutcome};
 use crate::calls::call_share::check_agent_share;
@@ -79,6 +79,8 @@ impl Engine {
             job: None,
             attempt: 1,
             hold: false,
+            // Rules are about the calls of agents.
+            run_limits: TaskRunLimits::default(),
             agent_ttl: None,
         };
         // Registered as in flight before it is recorded, so that nobody takes it for a call without a caller.

@@ -13,7 +13,7 @@ use domain::ports::{
 };
 use domain::rule::{AudienceRule, ResolvedRule};
 use domain::server::halt::HaltedWork;
-use domain::task::{Home, NewCall, TaskHandle, Transition};
+use domain::task::{Home, NewCall, TaskHandle, TaskRunLimits, Transition};
 use domain::time::Timestamp;
 use futures::future::{Either, select};
 use parking_lot::Mutex;
@@ -295,6 +295,7 @@ impl PendingCall {
             job: Some(self.job()),
             attempt: lineage.attempt,
             hold: self.rules.hold_results,
+            run_limits: TaskRunLimits::begun(&self.rules, self.began),
             agent_ttl: call.agent_ttl,
         };
         let admitted = TaskHandle::admit(new, self.began);

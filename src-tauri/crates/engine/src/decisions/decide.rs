@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, PersonId, RequestKey};
+use domain::rule::LimitKind;
 use domain::task::decider::Decider;
-use domain::task::{AnswerInput, Refusal, ResultForm, TaskHandle, Transition};
+use domain::task::{AnswerInput, MoreTime, Refusal, ResultForm, TaskHandle, Transition};
 use domain::time::Timestamp;
 
 use crate::core::{EngineCore, then};
@@ -132,6 +133,20 @@ impl Engine {
     /// A refusal when nobody was asked, or somebody decided before.
     pub async fn let_go_on(&self, id: HandleId, by: PersonId) -> Result<(), EngineError> {
         self.decide(id, |handle, now| handle.let_go_on(&by, now)).await
+    }
+
+    /// Allows a task more time than its limit, or removes the limit from it.
+    ///
+    /// # Errors
+    /// A refusal when the task is over, or it has no such limit any more.
+    pub async fn allow_time(
+        &self,
+        id: HandleId,
+        kind: LimitKind,
+        more: MoreTime,
+        by: PersonId,
+    ) -> Result<(), EngineError> {
+        self.decide(id, |handle, now| handle.allow_time(kind, more, &by, now)).await
     }
 
     pub(super) async fn decide(

@@ -40,13 +40,14 @@ pub struct StartHalt {
 }
 
 impl Engine {
-    /// Halts work. When this returns, the halt is durable and no call that it covers begins to leave any more.
+    /// Halts work. When this returns, the halt is durable and no call that it covers begins to leave any more. Calls that
+    /// had left are listed by then, unless that takes longer than `HaltPolicy::listed_within`.
     ///
     /// # Errors
     /// When it cannot be recorded: then nothing is halted.
     pub async fn halt(&self, start: StartHalt) -> Result<Arc<Halt>, EngineError> {
         let core = &self.core;
-        let _turn = core.gate.turn.lock().await;
+        let turn = core.gate.turn.lock().await;
         let now = core.time.now();
         let StartHalt { subjects, effects, reason, by } = start;
         let order = |subject: &HaltSubject| HaltOrder {
@@ -77,7 +78,13 @@ impl Engine {
             tracing::warn!(%error, "when the gate closed could not be recorded");
         }
         core.gate.set(halt.clone());
-        cancels::begin(core, halt.id, sent);
+        let listed = cancels::begin(core, halt.id, sent);
+        // Listing them takes the turn.
+        drop(turn);
+        // Without them a person would read that nothing may still run, and go on.
+        if tokio::time::timeout(core.policy.halt.listed_within, listed).await.is_err() {
+            tracing::warn!(halt.id = %halt.id, "calls that had left before the halt are not listed yet");
+        }
         Ok(Arc::new(halt))
     }
 

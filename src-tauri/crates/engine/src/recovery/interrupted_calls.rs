@@ -12,7 +12,7 @@ use domain::ports::{CallIntent, CommitError, RegistryError};
 use domain::server::Server;
 use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::GoneWhy;
-use domain::task::{Audience, Home, NewCall, TaskHandle};
+use domain::task::{Audience, Home, NewCall, TaskHandle, TaskRunLimits};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
@@ -69,6 +69,7 @@ async fn record_one(
         job: Some(job),
         attempt,
         hold: false,
+        run_limits: TaskRunLimits::default(),
         agent_ttl: None,
     };
     let now = core.time.now();

@@ -156,9 +156,9 @@ impl ServerActor {
     pub(crate) fn take_in(&mut self, id: HandleId, seen: Observation) -> bool {
         if !self.lanes.is_busy(id) {
             let policy = &self.core.policy;
-            let room = self.core.ledger.question_room(self.server.id);
-            let unchanged =
-                self.core.ledger.apply_unchanged(id, |handle, _| handle.observe_within(&seen, room, policy));
+            let ledger = &self.core.ledger;
+            let unchanged = ledger
+                .apply_unchanged(id, |handle, _| handle.observe_within(&seen, ledger.question_room(handle), policy));
             if unchanged.is_some() {
                 return false;
             }

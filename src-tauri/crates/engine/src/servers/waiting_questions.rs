@@ -52,7 +52,7 @@ impl ServerActor {
             self.waiting_questions.tasks.remove(&id);
             return;
         };
-        let room = self.core.ledger.question_room(handle.server);
+        let room = self.core.ledger.question_room(&handle);
         let has_space = |waiting: &WaitingQuestion| handle.has_room_for(&waiting.question.ask, room, &self.core.policy);
         if queue.questions.front().is_some_and(has_space) {
             if let Some(WaitingQuestion { question, others }) = self.waiting_questions.take(id) {

@@ -112,9 +112,20 @@ impl TaskLedger {
         self.open.lock().count(server)
     }
 
-    /// How many more questions a server may open over all its tasks, beside the first one of each.
-    pub(crate) fn question_room(&self, server: ServerId) -> usize {
-        self.policy.open_questions_per_server.saturating_sub(self.open.lock().questions(server))
+    /// How many more questions the server of this task may open, beside the first one of each task: over all its tasks,
+    /// and within the shares of the task's agent and of all agents.
+    pub(crate) fn question_room(&self, task: &TaskHandle) -> usize {
+        let most = self.policy.open_questions_per_server;
+        let whole = u64::try_from(most).unwrap_or(u64::MAX);
+        let part = |share: u64| usize::try_from(share).unwrap_or(most);
+        let (one, agents) =
+            (part(self.policy.shares.of_one_agent(whole)), part(self.policy.shares.of_all_agents(whole)));
+        let open = self.open.lock();
+        let Some(questions) = open.questions(task.server) else { return task.agent.map_or(most, |_| one) };
+        let left = most.saturating_sub(questions.all);
+        let Some(agent) = task.agent else { return left };
+        let of_one = one.saturating_sub(questions.of_agent(agent));
+        left.min(of_one).min(agents.saturating_sub(questions.of_agents()))
     }
 
     pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {

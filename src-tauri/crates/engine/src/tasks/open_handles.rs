@@ -34,8 +34,35 @@ pub(crate) struct OpenHandles {
     by_agent: HashMap<AgentId, BTreeSet<(Timestamp, HandleId)>>,
     by_trace: HashMap<Arc<str>, HashSet<HandleId>>,
     by_server: HashMap<ServerId, u64>,
-    /// Open questions beside the first one of each task.
-    questions: HashMap<ServerId, usize>,
+    questions: HashMap<ServerId, ServerQuestions>,
+}
+
+/// Open questions of one server, beside the first one of each task.
+#[derive(Default)]
+pub(crate) struct ServerQuestions {
+    pub(crate) all: usize,
+    /// Those of tasks of each agent that has any.
+    by_agent: HashMap<AgentId, usize>,
+}
+
+impl ServerQuestions {
+    pub(crate) fn of_agent(&self, agent: AgentId) -> usize {
+        self.by_agent.get(&agent).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn of_agents(&self) -> usize {
+        self.by_agent.values().sum()
+    }
+
+    fn change(&mut self, agent: Option<AgentId>, gone: usize, come: usize) {
+        let changed = |count: usize| count.saturating_add(come).saturating_sub(gone);
+        self.all = changed(self.all);
+        let Some(agent) = agent else { return };
+        match changed(self.of_agent(agent)) {
+            0 => self.by_agent.remove(&agent),
+            count => self.by_agent.insert(agent, count),
+        };
+    }
 }
 
 impl OpenHandles {
@@ -53,18 +80,17 @@ impl OpenHandles {
     }
 
     /// Open questions of a server, beside the first one of each task.
-    pub(crate) fn questions(&self, server: ServerId) -> usize {
-        self.questions.get(&server).copied().unwrap_or(0)
+    pub(crate) fn questions(&self, server: ServerId) -> Option<&ServerQuestions> {
+        self.questions.get(&server)
     }
 
     fn count_questions(&mut self, before: Option<&TaskHandle>, after: Option<&TaskHandle>) {
-        let Some(server) = after.or(before).map(|handle| handle.server) else { return };
+        let Some(task) = after.or(before) else { return };
         let beside_the_first =
             |handle: Option<&TaskHandle>| handle.map_or(0, TaskHandle::open_questions).saturating_sub(1);
         let (gone, come) = (beside_the_first(before), beside_the_first(after));
         if gone != come {
-            let count = self.questions.entry(server).or_default();
-            *count = count.saturating_add(come).saturating_sub(gone);
+            self.questions.entry(task.server).or_default().change(task.agent, gone, come);
         }
     }
 

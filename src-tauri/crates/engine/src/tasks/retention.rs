@@ -1,6 +1,6 @@
 //! Clean-up at intervals, the limits that people set, and what agents and servers have stored.
 //!
-//! The registry finds and removes rows in small steps; this says by which limits and when. A call whose agent or server
+//! The registry finds and removes rows in small steps; this says when, and `storage_limits.rs` by which limits. A call whose agent or server
 //! used up its share is refused before it leaves. Old change rows are pruned here too.
 
 use std::collections::HashMap;
@@ -13,12 +13,13 @@ use domain::policy::RetentionPolicy;
 use domain::ports::{RegistryError, Removal};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::tasks::storage_limits::StorageLimits;
 
 /// Where the limits lie among what people keep.
 const KIND: &str = "storage";
@@ -53,7 +54,7 @@ impl Quota {
 
 /// Limits of the moment, and bytes in use as last summed up. Under one lock, which every call of an agent takes.
 struct StorageUse {
-    limits: RetentionPolicy,
+    limits: StorageLimits,
     agents: HashMap<AgentId, u64>,
     servers: HashMap<ServerId, u64>,
 }
@@ -68,24 +69,28 @@ pub(crate) struct RetentionState {
 impl RetentionState {
     pub(crate) fn new(limits: RetentionPolicy) -> Self {
         Self {
-            storage: Mutex::new(StorageUse { limits, agents: HashMap::new(), servers: HashMap::new() }),
+            storage: Mutex::new(StorageUse {
+                limits: StorageLimits::built_in(limits),
+                agents: HashMap::new(),
+                servers: HashMap::new(),
+            }),
             cleaning: tokio::sync::Mutex::new(()),
         }
     }
 
-    /// The limits that hold.
-    pub(crate) fn limits(&self) -> RetentionPolicy {
+    fn limits(&self) -> StorageLimits {
         self.storage.lock().limits.clone()
     }
 
-    fn set_limits(&self, limits: RetentionPolicy) {
+    fn set_limits(&self, limits: StorageLimits) {
         self.storage.lock().limits = limits;
     }
 
     /// Whether a new call is within the shares of its agent and its server.
     pub(crate) fn check_quota(&self, agent: AgentId, server: ServerId) -> Result<(), EngineError> {
         let storage = self.storage.lock();
-        let (of_agent, of_server) = (storage.limits.agent_payload_bytes, storage.limits.server_payload_bytes);
+        let limits = storage.limits.in_force();
+        let (of_agent, of_server) = (limits.agent_payload_bytes, limits.server_payload_bytes);
         if storage.agents.get(&agent).is_some_and(|bytes| *bytes > of_agent) {
             return Err(EngineError::OverQuota(Quota::Agent { most: of_agent }));
         }
@@ -107,7 +112,7 @@ impl RetentionState {
             *sum = sum.saturating_add(used.bytes);
             all = all.saturating_add(used.bytes);
         }
-        let limits = self.limits();
+        let limits = self.limits().in_force();
         let is_over = all > limits.payload_bytes
             || agents.values().any(|bytes| *bytes > limits.agent_payload_bytes)
             || servers.values().any(|bytes| *bytes > limits.server_payload_bytes);
@@ -117,9 +122,9 @@ impl RetentionState {
     }
 }
 
-/// The limits by which something may be removed at this moment: after the clock was set, nothing goes for its age.
-pub(crate) fn limits_now(core: &EngineCore) -> RetentionPolicy {
-    let limits = core.retention.limits();
+/// The part of limits by which something may be removed at this moment: after the clock was set, nothing goes for its
+/// age.
+fn sure_limits(core: &EngineCore, limits: RetentionPolicy) -> RetentionPolicy {
     if core.time.ages_are_sure() {
         return limits;
     }
@@ -132,8 +137,8 @@ pub(crate) async fn read_limits(core: &EngineCore) -> Result<(), RegistryError> 
     if let Some(item) = kept.iter().find(|item| item.key == KEY)
         && let Ok(value) = serde_json::from_str::<Value>(&item.value)
     {
-        let limits = limits_of(&value, core.policy.retention.clone());
-        match limits.check() {
+        let limits = StorageLimits::read(&value, &core.policy.retention, core.time.now());
+        match limits.limits().check() {
             Ok(()) => core.retention.set_limits(limits),
             Err(error) => {
                 tracing::warn!(%error, "the limits of storage that were set do not fit; the built-in ones hold")
@@ -143,27 +148,28 @@ pub(crate) async fn read_limits(core: &EngineCore) -> Result<(), RegistryError> 
     Ok(())
 }
 
-fn limits_of(value: &Value, built_in: RetentionPolicy) -> RetentionPolicy {
-    let number = |name: &str| value.get(name).and_then(Value::as_u64);
-    let days = |name: &str, otherwise: Duration| number(name).map_or(otherwise, Duration::from_millis);
-    RetentionPolicy {
-        payload_age: days("payloadAgeMs", built_in.payload_age),
-        task_age: days("taskAgeMs", built_in.task_age),
-        audit_age: days("auditAgeMs", built_in.audit_age),
-        payload_bytes: number("payloadBytes").unwrap_or(built_in.payload_bytes),
-        agent_payload_bytes: number("agentPayloadBytes").unwrap_or(built_in.agent_payload_bytes),
-        server_payload_bytes: number("serverPayloadBytes").unwrap_or(built_in.server_payload_bytes),
-        ..built_in
-    }
+/// Why a clean-up runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CleanUp {
+    /// By itself: what was lowered lately waits.
+    ByItself,
+    /// A person asked for it and saw what goes.
+    Asked,
 }
 
 /// Removes everything that is over a limit, step by step, and gives the space back to the disk.
-pub(crate) async fn clean(core: &EngineCore) -> Result<Removal, RegistryError> {
+async fn clean(core: &EngineCore, why: CleanUp) -> Result<Removal, RegistryError> {
     let _one_at_a_time = core.retention.cleaning.lock().await;
-    let (limits, now) = (limits_now(core), core.time.now());
+    let now = core.time.now();
     let mut all = Removal::default();
     loop {
-        let removed = core.registry.clean(limits.clone(), now).await?;
+        // Looked at before each step: a limit may be raised meanwhile.
+        let limits = core.retention.limits();
+        let limits = match why {
+            CleanUp::ByItself => limits.in_force(),
+            CleanUp::Asked => limits.limits().clone(),
+        };
+        let removed = core.registry.clean(sure_limits(core, limits), now).await?;
         if removed.is_nothing() {
             break;
         }
@@ -190,40 +196,39 @@ pub(crate) async fn clean(core: &EngineCore) -> Result<Removal, RegistryError> {
 impl Engine {
     /// How long what is stored is kept.
     #[must_use]
-    pub fn storage_limits(&self) -> RetentionPolicy {
+    pub fn storage_limits(&self) -> StorageLimits {
         self.core.retention.limits()
     }
 
-    /// The limits by which clean-up would remove something now: none for age while the clock is not sure.
+    /// How long it would be kept if a person set these limits now.
     #[must_use]
-    pub fn clean_up_limits(&self) -> RetentionPolicy {
-        limits_now(&self.core)
+    pub fn storage_limits_after(&self, limits: RetentionPolicy) -> StorageLimits {
+        self.core.retention.limits().changed_to(limits, self.core.time.now())
     }
 
-    /// Sets how long what is stored is kept; recorded before it holds.
+    /// By what part of these limits a clean-up would remove something now: by none for age while the clock is not sure.
+    #[must_use]
+    pub fn clean_up_limits(&self, limits: RetentionPolicy) -> RetentionPolicy {
+        sure_limits(&self.core, limits)
+    }
+
+    /// Sets how long what is stored is kept; recorded before it holds. What is lowered waits for `lowered_wait`.
     ///
     /// # Errors
     /// When it cannot be recorded.
     pub async fn set_storage_limits(&self, limits: RetentionPolicy, by: &PersonId) -> Result<(), EngineError> {
         let core = &self.core;
-        let ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        let value = json!({
-            "payloadAgeMs": ms(limits.payload_age),
-            "taskAgeMs": ms(limits.task_age),
-            "auditAgeMs": ms(limits.audit_age),
-            "payloadBytes": limits.payload_bytes,
-            "agentPayloadBytes": limits.agent_payload_bytes,
-            "serverPayloadBytes": limits.server_payload_bytes,
-        });
         let now = core.time.now();
+        let limits = core.retention.limits().changed_to(limits, now);
+        let (set, stored) = limits.stored();
         let fact = AuditEvent {
             at: now,
             actor: Actor::Person(by.clone()),
             verb: Verb::StorageChanged,
             subject: Subject::Store,
-            note: value.to_string(),
+            note: set.to_string(),
         };
-        core.registry.desk_decide(KIND, KEY, value.to_string(), vec![fact]).await?;
+        core.registry.desk_decide(KIND, KEY, stored.to_string(), vec![fact]).await?;
         core.retention.set_limits(limits);
         Ok(())
     }
@@ -233,7 +238,7 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be written.
     pub async fn clean_storage(&self, whole: bool) -> Result<Removal, EngineError> {
-        let removed = clean(&self.core).await?;
+        let removed = clean(&self.core, CleanUp::Asked).await?;
         if whole {
             self.core.registry.shrink(true).await?;
         }
@@ -264,7 +269,7 @@ pub(crate) async fn run(core: Arc<EngineCore>) {
         // After a step of the wall clock nothing is removed for its age until the ages are sure again.
         if core.time.ages_are_sure() && (clean_at <= now || (is_over && hurry_at <= now)) {
             (clean_at, hurry_at) = (now + every, now + core.policy.contact_flush * 10);
-            if let Err(error) = clean(&core).await {
+            if let Err(error) = clean(&core, CleanUp::ByItself).await {
                 tracing::warn!(%error, "clean-up did not come to its end, trying again later");
             }
         }

@@ -131,6 +131,33 @@ async fn what_does_not_fit_the_queue_is_an_upper_bound_and_is_not_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_that_floods_the_queue_makes_nobody_elses_figures_rough() {
+    let counting = CountingPolicy { queue_bytes: 64 * 1_024, ..CountingPolicy::default() };
+    let policy = Policy { counting, ..Policy::default() };
+    let (mut world, _, id) = World::with(http_server(1, "one"), policy).await;
+    let (flooding, other) = (world.agent(1).await, world.agent(2).await);
+    let gate = Gate::shut();
+    let _opens = Opens(Arc::clone(&gate));
+    world.scale = gate.scale();
+    world.restart().await;
+    world.until_up(id).await;
+    for _ in 0..100 {
+        world.engine.saw(seen(flooding, (Some(id), None), result(1_000)));
+    }
+    world.engine.saw(seen(other, (Some(id), None), result(10)));
+    let gauges = world.engine.gauges().read();
+    let waits = gauges.iter().find(|row| row.name == "texts to be counted" && row.scope.starts_with("agent"));
+    let waits = waits.expect("what waits is shown for each agent");
+    assert!(waits.used <= waits.most, "and is within its share: {waits:?}");
+    gate.open();
+    let counted = world.occupancy(other).await;
+    assert_eq!((counted.tokens, counted.exactness), (10, Exactness::Exact), "as if it were alone");
+    let rough = world.occupancy(flooding).await;
+    assert_eq!(rough.exactness, Exactness::AtMost, "what was beyond its share is a bound: {rough:?}");
+    assert!(rough.tokens >= 100_000, "and all of it is in it: {rough:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_source_has_its_place_and_the_window_adds_up_to_the_series() {
     let (world, _, id) = World::new().await;
     let agent = world.agent(1).await;

@@ -9,6 +9,7 @@ use domain::task::input_request::LiveQuestion;
 use domain::task::status::Phase;
 use testkit::scripted::{PollReply, form, hung_up};
 
+use crate::agent_world::call;
 use crate::world::{World, acceptance};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -45,6 +46,50 @@ async fn a_server_has_room_for_so_many_questions_and_for_the_first_of_each_task(
     let page = world.registry.inbox(0, 1).await.expect("the inbox reads");
     let most = u64::try_from(world.policy.open_questions_per_server).unwrap_or(u64::MAX) + 8 + 64;
     assert!(page.total <= most, "{} questions are open", page.total);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_tasks_make_a_server_ask_leaves_room_for_the_questions_of_others() {
+    let (world, server, id) = World::new().await;
+    let (asking, other) = (world.agent(1).await, world.agent(2).await);
+    world.until_up(id).await;
+    let keys: Vec<String> = (0..60).map(|n| format!("k{n:04}")).collect();
+    let asks = || vec![PollReply::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())];
+    let mut open = 0;
+    for number in 0..4 {
+        server.reply_task("work", &format!("t{number}"), asks());
+        let task = world.handle_of(call(asking, id, "work")).await;
+        open += world.until_phase(task, Phase::Waiting).await.open_questions();
+    }
+    assert!(open <= 64 + 4, "a quarter of the server's 256, and the first one of each task: {open}");
+    server.reply_task("work", "other", asks());
+    let task = world.handle_of(call(other, id, "work")).await;
+    let handle = world.until_phase(task, Phase::Waiting).await;
+    assert_eq!((handle.open_questions(), handle.more_questions), (60, 0), "another agent's are all there");
+    server.reply_task("work", "person", asks());
+    let task = world.call(id, "work").await;
+    let handle = world.until_phase(task, Phase::Waiting).await;
+    assert_eq!((handle.open_questions(), handle.more_questions), (60, 0), "and a person's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_agents_together_leave_room_for_the_questions_of_people() {
+    let (world, server, id) = World::new().await;
+    world.until_up(id).await;
+    let keys: Vec<String> = (0..64).map(|n| format!("k{n:04}")).collect();
+    let asks = || vec![PollReply::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())];
+    let mut beside_the_first = 0;
+    for number in 1..=6 {
+        let agent = world.agent(number).await;
+        server.reply_task("work", &format!("t{number}"), asks());
+        let task = world.handle_of(call(agent, id, "work")).await;
+        beside_the_first += world.until_phase(task, Phase::Waiting).await.open_questions() - 1;
+    }
+    assert!(beside_the_first <= 230, "nine tenths of 256: {beside_the_first}");
+    server.reply_task("work", "person", asks());
+    let task = world.call(id, "work").await;
+    let handle = world.until_phase(task, Phase::Waiting).await;
+    assert!(handle.open_questions() >= 26, "a tenth is left: {}", handle.open_questions());
 }
 
 fn live(server: &testkit::scripted::ScriptedServer, number: usize) -> LiveQuestion {

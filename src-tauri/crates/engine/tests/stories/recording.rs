@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::{AgentId, PersonId, ServerId};
+use domain::ids::{AgentId, HandleId, PersonId, ServerId};
 use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
 use domain::task::status::Phase;
@@ -179,6 +179,90 @@ async fn an_agent_whose_stored_results_fill_its_share_is_refused_until_there_is_
     stage.server.reply("add", Duration::ZERO, Ok(plain("3")));
     let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
     assert!(landed.is_ok(), "and the agent is served again: {landed:?}");
+}
+
+/// A world in which the result of a task of an agent is stored and delivered.
+async fn stored() -> (Stage, HandleId) {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 5 * SECOND, Ok(plain(&format!("\"{}\"", "x".repeat(20_000)))));
+    let id = stage.world.handle_of(call(stage.agent, stage.id, "slow")).await;
+    stage.world.until_phase(id, Phase::Done).await;
+    stage.world.engine.delivered(id);
+    stage.world.pass(10 * SECOND).await;
+    (stage, id)
+}
+
+impl Stage {
+    /// A person sets how much of one agent is stored.
+    async fn limit_agents_to(&self, bytes: u64) {
+        let limits = self.world.engine.storage_limits().limits().clone();
+        let limits = RetentionPolicy { agent_payload_bytes: bytes, ..limits };
+        let set = self.world.engine.set_storage_limits(limits, &PersonId::new("ada")).await;
+        set.expect("it is recorded");
+    }
+
+    async fn is_stored(&self, id: HandleId) -> bool {
+        self.world.result(id).await.is_some()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lowered_limit_removes_stays_until_the_stated_time_even_over_a_restart() {
+    let (mut stage, id) = stored().await;
+    let wait = stage.world.policy.retention.lowered_wait;
+    stage.limit_agents_to(10_000).await;
+    let until = stage.world.engine.storage_limits().waits_until().expect("it is said until when");
+    assert_eq!(until, stage.world.now().plus(wait));
+    stage.world.pass(wait / 2).await;
+    assert!(stage.is_stored(id).await, "nothing went in half of the time");
+    stage.world.restart().await;
+    stage.world.pass(wait / 2 - 20 * SECOND).await;
+    assert!(stage.is_stored(id).await, "nor after a restart");
+    assert_eq!(stage.world.engine.storage_limits().waits_until(), Some(until), "which changes no stated time");
+    stage.world.pass(60 * SECOND).await;
+    assert!(!stage.is_stored(id).await, "then it goes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lowered_limit_that_is_undone_in_time_loses_nothing() {
+    let (stage, id) = stored().await;
+    let (wait, before) = (stage.world.policy.retention.lowered_wait, 1_073_741_824);
+    stage.limit_agents_to(10_000).await;
+    stage.world.pass(wait - SECOND).await;
+    stage.limit_agents_to(before).await;
+    assert_eq!(stage.world.engine.storage_limits().waits_until(), None, "nothing waits any more");
+    stage.world.pass(Duration::from_secs(7_200)).await;
+    assert!(stage.is_stored(id).await, "two clean-ups later it is there");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_cleans_up_waits_for_no_stated_time() {
+    let (stage, id) = stored().await;
+    stage.limit_agents_to(10_000).await;
+    let removed = stage.world.engine.clean_storage(false).await.expect("clean-up runs");
+    assert_eq!(removed.payload_tasks, 1, "it was asked for");
+    assert!(!stage.is_stored(id).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_lowered_limit_waits_growth_beyond_the_former_one_goes_as_before() {
+    let retention = RetentionPolicy { agent_payload_bytes: 30_000, ..RetentionPolicy::default() };
+    let stage = Stage::with(Policy { retention, ..Policy::default() }).await;
+    stage.limit_agents_to(10_000).await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        stage.server.reply("slow", 5 * SECOND, Ok(plain(&format!("\"{}\"", "x".repeat(20_000)))));
+        let id = stage.world.handle_of(call(stage.agent, stage.id, "slow")).await;
+        stage.world.until_phase(id, Phase::Done).await;
+        stage.world.engine.delivered(id);
+        ids.push(id);
+    }
+    stage.world.pass(120 * SECOND).await;
+    let mut left = Vec::new();
+    for id in ids {
+        left.push(stage.is_stored(id).await);
+    }
+    assert_eq!(left, [false, true], "40,000 bytes are beyond 30,000, and 20,000 are not");
 }
 
 #[tokio::test(start_paused = true)]

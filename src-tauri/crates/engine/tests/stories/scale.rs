@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
 use domain::task::payload::Payload;
@@ -54,11 +55,13 @@ pub(crate) fn fragile(bytes: usize, error_percent: u8) -> Arc<dyn TokenCounter> 
 pub(crate) struct Gate {
     is_open: Mutex<bool>,
     opened: Condvar,
+    /// Threads that wait here.
+    waiting: AtomicUsize,
 }
 
 impl Gate {
     pub(crate) fn shut() -> Arc<Self> {
-        Arc::new(Self { is_open: Mutex::new(false), opened: Condvar::new() })
+        Arc::new(Self { is_open: Mutex::new(false), opened: Condvar::new(), waiting: AtomicUsize::new(0) })
     }
 
     /// The scale behind it.
@@ -67,16 +70,34 @@ impl Gate {
         Arc::new(After(move |_: MessagePart<'_>| gate.pass(), 0))
     }
 
+    /// A scale of which only results that are larger than this wait here.
+    pub(crate) fn scale_of_results_beyond(self: &Arc<Self>, bytes: usize) -> Arc<dyn TokenCounter> {
+        let gate = Arc::clone(self);
+        let pass = move |load: MessagePart<'_>| {
+            if matches!(load, MessagePart::Result(text) if text.len() > bytes) {
+                gate.pass();
+            }
+        };
+        Arc::new(After(pass, 0))
+    }
+
     pub(crate) fn open(&self) {
         *self.is_open.lock() = true;
         self.opened.notify_all();
     }
 
+    /// How many counts wait here.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
     fn pass(&self) {
         let mut open = self.is_open.lock();
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         while !*open {
             self.opened.wait(&mut open);
         }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -13,7 +13,7 @@ use domain::ids::AgentId;
 use domain::policy::GatewayPolicy;
 use engine::Engine;
 use mcp::gateway::model_text::access;
-use mcp::server::{Principal, ServerParts, Service};
+use mcp::server::{AgentPrincipal, ServerParts, Service};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -71,11 +71,11 @@ impl AgentEntry {
     }
 
     /// The server that an agent asks for by name, or all of them.
-    pub(crate) fn visit(&self, agent: AgentId, server: Option<&str>) -> Result<Principal, EntryRefusal> {
-        let Some(name) = server else { return Ok(Principal { agent, server: None }) };
+    pub(crate) fn visit(&self, agent: AgentId, server: Option<&str>) -> Result<AgentPrincipal, EntryRefusal> {
+        let Some(name) = server else { return Ok(AgentPrincipal { agent, server: None }) };
         let server = self.engine.server_by_name(name);
         let server = server.ok_or_else(|| EntryRefusal::NoServer(domain::policy::plain_text(name, 80)))?;
-        Ok(Principal { agent, server: Some(server) })
+        Ok(AgentPrincipal { agent, server: Some(server) })
     }
 
     /// Counts a request against the rate of its agent.

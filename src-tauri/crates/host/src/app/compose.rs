@@ -10,7 +10,9 @@ use api::dto::{AgentsAt, NoticesGo};
 use api::{Api, BrowserSessions, CoreSurroundings, LiveCore, SaveToken};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryError, Secrets, TokenCounter};
+use domain::ports::{
+    CallIntents, Clock, Connector, LogSigner, Notifier, Registry, RegistryError, Secrets, TokenCounter,
+};
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
 use keeper::{KeeperKey, KeeperProgram};
@@ -40,7 +42,7 @@ use crate::notifications::{self, DesktopNotifications, DesktopReach, Notificatio
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
-use crate::secrets::{Vault, VaultError};
+use crate::secrets::{Vault, VaultError, VaultSigner};
 use crate::socket::{self, AncestryOptions};
 use crate::window::routes::Opener;
 
@@ -64,6 +66,8 @@ pub struct Adapters {
     pub opener: Option<Opener>,
     /// Stores secrets of servers.
     pub secrets: Arc<dyn Secrets>,
+    /// Signs checkpoints of the audit log.
+    pub log_signer: Arc<dyn LogSigner>,
     /// Whether secrets are in a file that only the user can read, not in the keychain.
     pub secrets_in_file: bool,
     /// Signs session names that agents over HTTP present after a restart.
@@ -94,6 +98,7 @@ impl Adapters {
         let registry = open_registry(config, key).await?;
         let intents = open_intents(config, key).await?;
         let secrets_in_file = vault.is_in_file();
+        let log_signer = Arc::new(VaultSigner::new(Arc::clone(&vault)));
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notifications::notifier(&policy.hosting, config.notifications);
         let connector = McpConnector::new(ConnectorParts {
@@ -116,6 +121,7 @@ impl Adapters {
             desktop: Some(desktop),
             opener: None,
             secrets,
+            log_signer,
             secrets_in_file,
             face_key: SigningKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
             draw,
@@ -132,7 +138,7 @@ impl Adapters {
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCore, StartError> {
     let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
-    let Adapters { secrets, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
+    let Adapters { secrets, log_signer, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
     let doors = Arc::new(DoorThreads::start().map_err(StartError::Thread)?);
     let watchdog = Watchdog::start(&policy.hosting, on_hang, doors.runtimes()).map_err(StartError::Thread)?;
     // Before anything is started, so that processes which servers leave behind become children of this one.
@@ -153,6 +159,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         scale: scale(),
     })
     .await?;
+    engine.sign_log(log_signer);
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;

@@ -118,7 +118,10 @@ async fn add(input: AddControlArgs, config: &Config, screen: &Screen) -> Command
     screen.line(&added.token);
     screen.note(&format!("It may {} {}.", added.facts.scopes.join(", "), reach_words(&added.facts)));
     match &added.url {
-        Some(url) => screen.note(&format!("It opens {url}, with `Authorization: Bearer TOKEN`.")),
+        Some(url) => {
+            screen.note(&format!("It opens {url}, with `Authorization: Bearer TOKEN`."));
+            screen.note(&format!("As tools of an agent, over MCP: {url}/mcp"));
+        }
         None => screen.note("The core has no listener now, so nothing can use it yet."),
     }
     Ok(DONE)

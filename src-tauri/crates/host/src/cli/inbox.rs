@@ -16,7 +16,7 @@ use api::format::tokens::{grouped, marked_tokens};
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, release_command, shell_word, short_id};
 use super::output::table::{TableLayout, text};
-use super::output::{sentences, table, web_address};
+use super::output::{run_limits, sentences, table, web_address};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
@@ -168,7 +168,9 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
             .limit
             .map(|limit| format!(", at most {} {} allowed", grouped(limit), if limit == 1 { "is" } else { "are" }))
             .unwrap_or_default();
-        let (what, how) = if row.kind == InboxKind::Held {
+        let (what, how) = if let Some(limit) = &row.run_limit {
+            (run_limits::reached(limit), run_limits::decide_command(id, limit))
+        } else if row.kind == InboxKind::Held {
             let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
             let why = match row.why {
                 Some(HeldWhy::DoesNotFit) => ", it does not fit into the rest of the window".to_owned(),
@@ -208,7 +210,15 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             (InboxKind::Blocked, _) => format!("{server} needs a sign-in"),
             (InboxKind::Overdue, _) => format!("{tool} on {server} is later than agreed or usual"),
             // Questions and decisions are listed above.
-            (InboxKind::Form | InboxKind::Url | InboxKind::Unsupported | InboxKind::Held | InboxKind::OverLimit, _) => {
+            (
+                InboxKind::Form
+                | InboxKind::Url
+                | InboxKind::Unsupported
+                | InboxKind::Held
+                | InboxKind::OverLimit
+                | InboxKind::TimeLimit,
+                _,
+            ) => {
                 continue;
             }
         };

@@ -5,3 +5,4 @@
 pub(crate) mod amount;
 pub(crate) mod json_argument;
 pub(crate) mod prompt;
+pub(crate) mod run_time;

@@ -4,6 +4,7 @@
 //! them.
 
 pub(crate) mod exit_code;
+pub(crate) mod run_limits;
 pub(crate) mod screen;
 pub(crate) mod sentences;
 pub(crate) mod table;

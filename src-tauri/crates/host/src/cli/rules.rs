@@ -1,5 +1,5 @@
 //! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task,
-//! and token limits.
+//! and limits of tokens and of time.
 //!
 //! Setting one field leaves the other fields of the rule as they are. Which rule wins is not decided here.
 
@@ -11,17 +11,17 @@ use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, ServerDto, WhoIsAsked};
 use api::format::time;
 use api::format::tokens::grouped;
 use api::suggestion::did_you_mean;
-use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::input::amount;
+use super::input::run_time::{self, span};
 use super::output::screen::Screen;
 use super::output::sentences::one_line;
 use super::output::table;
 use super::output::table::{TableLayout, text};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
-use crate::config::{self, Config};
+use crate::config::Config;
 
 /// Commands about rules.
 #[derive(Debug, Subcommand)]
@@ -53,6 +53,7 @@ pub(crate) struct RuleScopeArgs {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args([
     "ask", "repeat", "hold_results", "task_after", "hold_cut", "result_tokens", "task_tokens", "window_tokens",
+    "time_limit", "progress_limit",
 ])))]
 pub(crate) struct SetRuleArgs {
     #[command(flatten)]
@@ -88,6 +89,15 @@ pub(crate) struct SetRuleArgs {
     /// such as `160k:hold`. Default action: `ask`.
     #[arg(long, value_name = "TOKENS[:WHAT]", conflicts_with = "server", allow_negative_numbers = true)]
     window_tokens: Option<String>,
+    /// How long a task may run, and the action after that: `warn`, `ask` or `cancel`, such as `30min:ask`. Time that it
+    /// waits for people is not counted. Applies to tasks that begin afterwards. Default action: `ask`. `none` removes the
+    /// limit.
+    #[arg(long, value_name = "TIME[:WHAT]", allow_negative_numbers = true)]
+    time_limit: Option<String>,
+    /// How long a task may run without progress, and the action after that: `warn`, `ask` or `cancel`, such as
+    /// `10min:warn`. Default action: `ask`. `none` removes the limit.
+    #[arg(long, value_name = "TIME[:WHAT]", allow_negative_numbers = true)]
+    progress_limit: Option<String>,
 }
 
 /// Who is asked.
@@ -123,7 +133,7 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
 
 async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandResult {
     let SetRuleArgs { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
-    let SetRuleArgs { result_tokens, task_tokens, window_tokens, .. } = input;
+    let SetRuleArgs { result_tokens, task_tokens, window_tokens, time_limit, progress_limit, .. } = input;
     let core = CoreClient::attach(config)?;
     let scope = scope.named();
     let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
@@ -155,6 +165,11 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
     ] {
         if let Some(said) = said {
             *limit = amount::limit(&said, fallback)?;
+        }
+    }
+    for (said, limit) in [(time_limit, &mut rule.time_limit), (progress_limit, &mut rule.progress_limit)] {
+        if let Some(said) = said {
+            *limit = run_time::limit(&said)?;
         }
     }
     let list: RuleList = core.request("rules.put", &rule).await?;
@@ -212,7 +227,7 @@ fn print(list: &RuleList, screen: &Screen) -> CommandResult {
         })
         .collect();
     let layout = TableLayout {
-        header: &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS OF TOKENS"],
+        header: &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS"],
         cut: &["FOR"],
         spare: &["TASK AFTER", "REPEAT", "HOLDS RESULTS", "ASKS"],
     };
@@ -243,12 +258,18 @@ fn asked_words(rule: &RuleDto) -> Option<String> {
 fn limit_words(rule: &RuleDto) -> Option<String> {
     let limits = [("result", rule.result_limit), ("task", rule.task_limit), ("window", rule.window_limit)];
     let cut = rule.hold_cut.map(|hold| if hold { "holds what would be cut" } else { "lets results be cut" }.to_owned());
+    let run_limits =
+        [("time", rule.time_limit), ("no progress", rule.progress_limit)].into_iter().filter_map(|(what, limit)| {
+            let limit = limit?;
+            Some(format!("{what} {} {}", time::span_ms(limit.allowed_ms), limit.at))
+        });
     let said: Vec<String> = limits
         .into_iter()
         .filter_map(|(what, limit)| {
             let limit = limit?;
             Some(format!("{what} {} {}", grouped(limit.tokens), amount::at_word(limit.at)))
         })
+        .chain(run_limits)
         .chain(cut)
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
@@ -259,17 +280,6 @@ const fn repeat_word(repeat: RepeatDto) -> &'static str {
         RepeatDto::Join => "joins",
         RepeatDto::New => "is new",
     }
-}
-
-fn span(text: &str) -> Result<u64, ApiError> {
-    let span = config::span(text).ok_or_else(|| {
-        ApiError::new(
-            Code::Usage,
-            format!("`{}` is not a duration", one_line(text)),
-            "Give a number and a unit, such as `500ms`, `2s` or `5min`.",
-        )
-    })?;
-    Ok(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn blank(scope: ScopeDto) -> RuleDto {
@@ -284,6 +294,8 @@ fn blank(scope: ScopeDto) -> RuleDto {
         result_limit: None,
         task_limit: None,
         window_limit: None,
+        time_limit: None,
+        progress_limit: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `taskwarden storage`: what is stored, for how long, and clean-up.
 //!
-//! Clean-up first shows what it removes, and asks. Only the limits decide what is removed.
+//! Clean-up and lower limits first show what they remove, and ask. Only the limits decide what is removed.
 
 pub(crate) mod audit;
 
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use api::calls::Nothing;
 use api::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned};
-use api::dto::StorageDto;
 use api::dto::core::storage::RemovalDto;
-use api::format::time::{count, span_ms};
+use api::dto::{StorageDto, moment};
+use api::format::time::{self, count, span_ms};
 use api::format::tokens::grouped;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand};
 
 use super::input::prompt;
 use super::output::screen::Screen;
-use super::output::sentences::one_line;
+use super::output::sentences::{self, one_line};
 use super::output::table;
 use super::output::table::{TableLayout, text};
 use crate::app::core_client::CoreClient;
@@ -35,7 +35,7 @@ pub(crate) struct StorageArgs {
 enum StorageAction {
     /// Show what is stored, the limits, and what cleaning up would remove now.
     Show,
-    /// Set how long, and how much, is kept.
+    /// Set how long, and how much, is kept. Shows what a lower limit removes, and when, and asks first.
     Set(Set),
     /// Remove what exceeds the limits. Shows it and asks first.
     Clean {
@@ -71,6 +71,9 @@ struct Set {
     /// How long the audit log is kept, such as `400d`. Old entries are removed together, oldest first.
     #[arg(long, value_name = "TIME")]
     audit_age: Option<String>,
+    /// Do not ask for confirmation.
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(crate) async fn run(storage: StorageArgs, config: &Config, screen: &Screen) -> CommandResult {
@@ -80,10 +83,7 @@ pub(crate) async fn run(storage: StorageArgs, config: &Config, screen: &Screen) 
                 CoreClient::attach_or_read(config).await?.request("storage.show", &Nothing {}).await?;
             print(&shown, screen)
         }
-        StorageAction::Set(input) => {
-            let shown: StorageDto = CoreClient::attach(config)?.request("storage.set", &input.read()?).await?;
-            print(&shown, screen)
-        }
+        StorageAction::Set(input) => set(input, config, screen).await,
         StorageAction::Clean { yes, compact } => clean(yes, compact, config, screen).await,
     }
 }
@@ -97,8 +97,32 @@ impl Set {
             server_payload_bytes: size("--server-size", self.server_size)?,
             task_age_ms: age("--task-age", self.task_age)?,
             audit_age_ms: age("--audit-age", self.audit_age)?,
+            preview: false,
         })
     }
+}
+
+/// Sets limits. Where something would go that is within the limits of now, it is shown first.
+async fn set(input: Set, config: &Config, screen: &Screen) -> CommandResult {
+    let (yes, input) = (input.yes, input.read()?);
+    let core = CoreClient::attach(config)?;
+    if !yes {
+        let now: StorageDto = core.request("storage.show", &Nothing {}).await?;
+        let then: StorageDto = core.request("storage.set", &SetStorage { preview: true, ..input.clone() }).await?;
+        if let (Some(until), true) = (waits_until(&then), !is_nothing(&then.due) && then.due != now.due) {
+            let question = format!("These limits remove {}, not before {until}. Set them?", removal(&then.due));
+            prompt::confirm(&question, "the limits were not set", screen).await?;
+        }
+    }
+    let shown: StorageDto = core.request("storage.set", &input).await?;
+    print(&shown, screen)
+}
+
+/// Until when what exceeds lowered limits stays: `2026-11-27T10:05:00.000Z (in 5 min)`.
+fn waits_until(shown: &StorageDto) -> Option<String> {
+    let until = shown.waits_until.as_ref()?;
+    let left = moment(until).map(|at| time::until(at, sentences::now()));
+    Some(left.map_or_else(|| until.clone(), |left| format!("{until} ({left})")))
 }
 
 fn age(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
@@ -224,12 +248,23 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
     if !shown.shrinks {
         screen.line("Free space is not returned to the disk yet. Run `taskwarden storage clean --compact` once.");
     }
-    screen.line(&if is_nothing(&shown.due) {
-        "Nothing exceeds the limits.".into()
-    } else {
-        format!("Exceeds the limits: {}. `taskwarden storage clean` removes it now.", removal(&shown.due))
-    });
+    screen.line(&exceeds(shown));
     Ok(DONE)
+}
+
+/// What exceeds the limits, when it goes, and what can be done.
+fn exceeds(shown: &StorageDto) -> String {
+    if is_nothing(&shown.due) {
+        return "Nothing exceeds the limits.".into();
+    }
+    let what = format!("Exceeds the limits: {}.", removal(&shown.due));
+    match waits_until(shown) {
+        Some(until) => format!(
+            "{what}\nNothing is removed because of the lower limits before {until}: until then, \
+             `taskwarden storage set` with the earlier limits keeps everything. `taskwarden storage clean` removes it now."
+        ),
+        None => format!("{what} `taskwarden storage clean` removes it now."),
+    }
 }
 
 #[cfg(test)]

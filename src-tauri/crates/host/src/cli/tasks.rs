@@ -12,6 +12,7 @@ mod result;
 mod result_hold;
 mod show;
 mod task_feed;
+mod time_limit;
 mod token_count;
 mod watch;
 
@@ -68,6 +69,8 @@ pub(crate) enum TasksCommand {
     },
     /// Decide what the agent gets of a held result.
     Release(result_hold::ReleaseArgs),
+    /// Allow a task more time than its limit, or remove the limit from it.
+    AllowTime(time_limit::AllowTimeArgs),
     /// Allow a task to continue past a token limit that asks.
     GoOn {
         /// The task's handle, or a unique prefix of it.
@@ -89,6 +92,7 @@ pub(crate) async fn run(command: TasksCommand, config: &Config, screen: &Screen)
         TasksCommand::Resolve(input) => resolve::run(input, config, screen).await,
         TasksCommand::Hold { id } => result_hold::hold(id, config, screen).await,
         TasksCommand::Release(input) => result_hold::release(input, config, screen).await,
+        TasksCommand::AllowTime(input) => time_limit::allow(input, config, screen).await,
         TasksCommand::GoOn { id } => result_hold::go_on(id, config, screen).await,
     }
 }

@@ -1,7 +1,8 @@
 //! Puts a new text in the place of a file of another program, in one step, and only in the place of what was read.
 //!
-//! The new file is written whole beside the old one; then both change places. What came out is compared with what was
-//! read: when somebody wrote meanwhile, both change back and nothing happened. Symbolic links stay links.
+//! The new file is written whole beside the old one; then, if the old one is still what was read, both change places.
+//! What came out is compared once more: when somebody wrote in that moment, both change back and nothing happened.
+//! Symbolic links stay links.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -129,6 +130,11 @@ fn cannot(error: Errno) -> bool {
 
 fn put_in_place(new: &Path, target: &Path, before: Option<&Secret>) -> Result<bool, ReplaceError> {
     let failed = |error: Errno| ReplaceError::Refused(format!("it could not be replaced: {error}"));
+    // Writing the new file took a while. What changed meanwhile is seen here, before the other program can read ours: only
+    // what changes in the next microseconds has to be put back.
+    if !holds(target, before) {
+        return Err(ReplaceError::Changed);
+    }
     let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     match renameat_with(CWD, new, CWD, target, flags) {
         Ok(()) => {}

@@ -149,9 +149,9 @@ numbers! { NAMES set_plain Policy:
     remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, usual_late_min, message_cap_bytes,
     message_depth_max, rpc_id_cap_bytes, event_id_cap_bytes, batch_messages_max, server_text_cap_chars,
     schema_cap_bytes, task_id_cap_bytes, requests_per_task_max, open_questions_per_task,
-    open_questions_per_server, open_question_bytes_per_task, waiting_question_bytes, question_candidates_max, arguments_cap_bytes,
+    open_questions_per_server, open_question_bytes_per_task, question_bytes_per_task, waiting_question_bytes, question_candidates_max, arguments_cap_bytes,
     unreadable_kept_bytes, stderr_kept_bytes, log_lines_per_task, progress_per_second, change_log_kept, group_commit_max,
-    contact_flush, feed_frame, page_rows_max, watch_settle, prune_every, sweep_every, batch_rows,
+    contact_flush, feed_frame, page_rows_max, watch_settle, prune_every, sweep_every, run_limit_min, run_limit_max, batch_rows,
     drain_limit, reserve_file_bytes, registry_busy_wait, registry_check_bytes, backups_kept,
     inbox_rows_max, desk_value_bytes, desk_key_bytes, desk_items_max, desk_kind_bytes, raw_message_bytes,
     raw_messages_per_task, hold_back, clock_look, clock_step, clock_trust_after, timer_look,
@@ -161,7 +161,7 @@ numbers! { GATEWAY_NAMES set_gateway GatewayPolicy:
     shown_after, show_every, shown_at_once, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
     learned_timeout_min, learned_timeout_percent, learned_timeout_spread, learned_timeout_kept,
     requests_per_agent_max, requests_per_second, requests_burst, result_page_bytes,
-    agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
+    agent_poll, agent_poll_min, agent_poll_max, polls_per_interval, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
     repeat_within, undelivered_max, kin_max, task_raw_cap_bytes, question_raw_cap_bytes, orphan_after,
     connected_for, notes_flush, own_tools_cap_bytes, agents_max, token_bytes, rules_max, connections_max, idle_connection,
     headers_cap_bytes, refused_body_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
@@ -176,7 +176,7 @@ numbers! { KEEPING_NAMES set_keeping KeeperPolicy:
 
 numbers! { COUNTING_NAMES set_counting CountingPolicy:
     on, queue_messages, queue_bytes, batch_messages, batch_bytes, look_every, copied_bytes, show_every, flush_every,
-    task_every, burn_over,
+    result_wait, task_every, burn_over,
     quiet_is_new, comes_back_within, windows_max, windows_shown, slice_tokens, short_lines, short_tokens, warn_percent,
     full_percent, burn_least, burn_times, slice_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
 }
@@ -188,7 +188,7 @@ numbers! { SHARES_NAMES set_shares SharePolicy:
 
 numbers! { RETENTION_NAMES set_retention RetentionPolicy:
     payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, undelivered_for, audit_age, segment_rows,
-    removed_at_once, pages_at_once, usage_every, clean_every, verified_at_once, slow_commit, record_again,
+    removed_at_once, pages_at_once, usage_every, clean_every, lowered_wait, verified_at_once, slow_commit, record_again,
     reserve_change_bytes,
 }
 

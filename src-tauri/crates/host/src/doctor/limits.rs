@@ -1,8 +1,8 @@
 //! How full the limits of a running core are.
 //!
-//! One line if all is well; otherwise each limit that is nearly used up, with what can be done.
+//! Each limit is one line: how much is in use and the most that may be, for whom it is fullest. A limit that is nearly
+//! used up is named with what can be done, for each whom it concerns.
 
-use api::calls::core::doctor::NamedFacts;
 use api::calls::core::findings::Finding;
 use api::calls::core::limits::{LimitRow, LimitUnit};
 
@@ -11,15 +11,19 @@ const AREA: &str = "limits";
 /// Limits above this share are reported. Issue 11: above 80 %.
 const NEARLY_FULL_PERCENT: u64 = 80;
 
-pub(super) fn examine(facts: &NamedFacts) -> Vec<Finding> {
-    let nearly = |row: &&LimitRow| row.used.saturating_mul(100) > row.most.saturating_mul(NEARLY_FULL_PERCENT);
-    let found: Vec<Finding> = facts.limits.iter().filter(nearly).map(finding).collect();
-    match facts.limits.iter().max_by_key(|row| row.used.saturating_mul(100) / row.most.max(1)) {
-        Some(fullest) if found.is_empty() => {
-            vec![Finding::fine(AREA, format!("every limit has room; the fullest: {}", describe(fullest)))]
+pub(super) fn examine(limits: &[LimitRow]) -> Vec<Finding> {
+    let share = |row: &LimitRow| row.used.saturating_mul(100) / row.most.max(1);
+    let is_nearly_full = |row: &&LimitRow| row.used.saturating_mul(100) > row.most.saturating_mul(NEARLY_FULL_PERCENT);
+    let mut fullest: Vec<&LimitRow> = Vec::new();
+    for row in limits.iter().filter(|row| !is_nearly_full(row)) {
+        match fullest.iter_mut().find(|shown| shown.name == row.name) {
+            Some(shown) if share(shown) < share(row) => *shown = row,
+            Some(_) => {}
+            None => fullest.push(row),
         }
-        Some(_) | None => found,
     }
+    let fine = fullest.into_iter().map(|row| Finding::fine(AREA, describe(row)));
+    limits.iter().filter(is_nearly_full).map(finding).chain(fine).collect()
 }
 
 fn finding(row: &LimitRow) -> Finding {
@@ -52,6 +56,10 @@ mod tests {
             unit: LimitUnit::Count,
         };
         assert_eq!(describe(&row(801)), "open calls, server demo: 801 of 1000");
+        let limits = [row(10), row(801), row(300), row(20)];
+        let messages: Vec<String> = examine(&limits).into_iter().map(|finding| finding.message).collect();
+        let expected = ["open calls, server demo: 801 of 1000", "open calls, server demo: 300 of 1000"];
+        assert_eq!(messages, expected, "each that is nearly full, and of the others the fullest");
         let bytes = LimitRow { unit: LimitUnit::Bytes, used: 4_096, most: 8_192, ..row(0) };
         assert_eq!(describe(&bytes), "open calls, server demo: 4 KiB of 8 KiB");
     }

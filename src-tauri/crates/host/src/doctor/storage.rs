@@ -14,6 +14,7 @@ pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     found.push(stored(facts));
     found.extend(reserve(facts));
     found.push(audit(facts));
+    found.push(checkpoints(facts));
     found
 }
 
@@ -85,5 +86,29 @@ fn audit(facts: &CoreFacts) -> Finding {
             format!("verified to row {} of {}", audit.verified_to, audit.last),
             "Run `taskwarden audit verify` to check the rest.",
         ),
+    }
+}
+
+fn checkpoints(facts: &CoreFacts) -> Finding {
+    let (area, found) = ("checkpoint", &facts.checkpoints);
+    if let Some(broken) = &found.broken {
+        return Finding::broken(
+            area,
+            format!("the checkpoint of row {} does not hold: {}", broken.number, broken.why),
+            "Keep a copy of the data directory as evidence. `taskwarden audit verify` compares all checkpoints; an export \
+             and an anchor that is kept elsewhere show which rows were changed.",
+        );
+    }
+    let message = match found.newest {
+        0 => "the audit log is not signed yet".to_owned(),
+        newest => format!("the audit log is signed to row {newest}"),
+    };
+    match (&found.late_since, facts.process) {
+        (Some(since), Some(_)) => Finding::note(
+            area,
+            format!("{message}; {} since {since} are not signed", count(found.unsigned, "row")),
+            "The log of the core says why; the key is kept with the secrets. Rows are recorded all the same.",
+        ),
+        _ => Finding::fine(area, message),
     }
 }

@@ -19,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use domain::policy;
 use hyper::body::Incoming;
 use mcp::server::{
-    BodyHold, ClientConnection, HttpEndpoint, Principal, ReplyBody, RequestSender, check_fetch_site,
+    AgentPrincipal, BodyHold, ClientConnection, HttpEndpoint, Principal, ReplyBody, RequestSender, check_fetch_site,
     check_host_and_origin, takes_post,
 };
 use percent_encoding::percent_decode_str;
@@ -61,7 +61,7 @@ impl AgentRoutes {
 
     /// The agent whose POST may go straight to the endpoint. What is refused here goes through the router, which says
     /// why.
-    pub(crate) fn admit(&self, request: &HttpRequest<Incoming>, owner: &ConnectionOwner) -> Option<Principal> {
+    pub(crate) fn admit(&self, request: &HttpRequest<Incoming>, owner: &ConnectionOwner) -> Option<AgentPrincipal> {
         let rest = request.uri().path().strip_prefix(ALL)?;
         let server = if rest.is_empty() { None } else { Some(rest.strip_prefix('/')?) };
         let is_endpoint = server.is_none_or(|name| !name.is_empty() && !name.contains('/'));
@@ -80,7 +80,7 @@ impl AgentRoutes {
     /// Answers the POST of an admitted agent.
     pub(crate) async fn call(
         &self,
-        agent: Principal,
+        agent: AgentPrincipal,
         request: HttpRequest<Incoming>,
         connection: &Arc<ClientConnection>,
         body_limit: Duration,
@@ -91,7 +91,7 @@ impl AgentRoutes {
         let held = self.0.entry.requests.hold(Holder::Agent(agent.agent));
         let body = CountedBody::new(TimedBody::new(body, body_limit), Arc::clone(&held));
         let sender = RequestSender {
-            principal: Some(agent),
+            principal: Some(agent.into()),
             connection: Arc::clone(connection),
             body: Some(BodyHold::new(Arc::clone(&held) as _)),
         };
@@ -102,7 +102,7 @@ impl AgentRoutes {
 
 impl AgentState {
     /// Whose token a request carries, and the server that it asks for.
-    fn visitor(&self, headers: &HeaderMap, server: Option<&str>) -> Result<Principal, EntryRefusal> {
+    fn visitor(&self, headers: &HeaderMap, server: Option<&str>) -> Result<AgentPrincipal, EntryRefusal> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let authorization = shown.next().filter(|_| shown.next().is_none()).and_then(|header| header.to_str().ok());
         let agent = self.entry.agent(authorization)?;
@@ -129,7 +129,7 @@ async fn only_agents(State(state): State<Arc<AgentState>>, mut request: Request,
         Ok(visitor) => {
             // The endpoint does not need the token, and a forwarded request must never carry it.
             request.headers_mut().remove(header::AUTHORIZATION);
-            request.extensions_mut().insert(visitor);
+            request.extensions_mut().insert(Principal::Agent(visitor));
             let owner = request.extensions().get::<Arc<ConnectionOwner>>();
             if owner.is_some_and(|owner| !owner.claim(&state.entry.requests, visitor.agent)) {
                 return too_many_connections();

@@ -1,10 +1,12 @@
-//! The control API: `POST /api/v1/CALL` and `GET /api/v1/openapi.json` for supervisor programs with a control token.
+//! The control API: `POST /api/v1/CALL`, `GET /api/v1/openapi.json` and MCP at `/api/v1/mcp` for supervisor programs with
+//! a control token.
 //!
 //! What is checked before the body is read: Host, no `Origin`, no query (a token never stands in an address), then the
 //! token. A call goes on when its caller hangs up, so that its answer is there for a repeat with the same idempotency key.
-//! Which calls there are and what they may do is `api::control`. An agent's token, a cookie and the socket open nothing
-//! here, and a control token opens nothing else.
+//! Which calls there are and what they may do is `api::control`; the tools over MCP (`control_tools.rs`) are the same
+//! calls. An agent's token, a cookie and the socket open nothing here, and a control token opens nothing else.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,16 +14,17 @@ use api::control::{ControlCaller, ControlReply, ControlRequest, openapi};
 use api::{Api, ApiError, Code};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use domain::policy::ControlTokenPolicy;
 use engine::runtime::supervisor::Supervisor;
-use mcp::server::{check_fetch_site, check_host_and_origin};
+use mcp::server::{Principal, ServerParts, check_fetch_site, check_host_and_origin};
 use tokio::sync::{Semaphore, oneshot};
 
+use super::control_tools;
 use crate::agent_access::entry::bearer;
 use crate::agent_access::json_reply::{refused, say_body_limit};
 use crate::agent_access::request_budget::{Holder, RequestBudget};
@@ -31,39 +34,78 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer was given before, for the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
+/// The path of the tools over MCP.
+const TOOLS: &str = "/api/v1/mcp";
+
 /// Shared state of the routes.
-pub(super) struct ControlState {
+struct ControlState {
+    calls: ControlCalls,
+    requests: RequestBudget,
+    port: u16,
+}
+
+/// Makes control calls, for both ways in. Clones share how many may be in progress.
+#[derive(Clone)]
+pub(super) struct ControlCalls {
     pub(super) api: Api,
-    pub(super) requests: RequestBudget,
-    pub(super) supervisor: Supervisor,
-    pub(super) port: u16,
+    supervisor: Supervisor,
     in_work: Arc<Semaphore>,
     busy_retry: Duration,
 }
 
-impl ControlState {
-    pub(super) fn new(
-        api: Api,
-        requests: RequestBudget,
-        supervisor: &Supervisor,
-        port: u16,
-        policy: &ControlTokenPolicy,
-    ) -> Self {
+impl ControlCalls {
+    pub(super) fn new(api: Api, supervisor: &Supervisor, policy: &ControlTokenPolicy) -> Self {
         let in_work = Arc::new(Semaphore::new(policy.calls_max));
-        Self { api, requests, supervisor: supervisor.clone(), port, in_work, busy_retry: policy.busy_retry }
+        Self { api, supervisor: supervisor.clone(), in_work, busy_retry: policy.busy_retry }
+    }
+
+    /// Makes a call. It goes on when the returned future is dropped.
+    pub(super) async fn make(
+        &self,
+        caller: ControlCaller,
+        name: String,
+        body: String,
+        key: Option<String>,
+    ) -> ControlReply {
+        let Ok(turn) = Arc::clone(&self.in_work).try_acquire_owned() else {
+            let error =
+                ApiError::new(Code::OverLimit, "too many control calls are in progress", "Try again in a second.");
+            return ControlReply { retry_after: Some(self.busy_retry), ..ControlReply::refusal(429, &error) };
+        };
+        let called = domain::policy::plain_text(&name, 80);
+        tracing::info!(call.name = %called, control = %caller.id(), "asked with a control token");
+        let (answer, answered) = oneshot::channel();
+        let api = self.api.clone();
+        self.supervisor.spawn_draining("control call", async move {
+            let request = ControlRequest { name: &name, body: &body, key: key.as_deref() };
+            let reply = api.control_call(&caller, request).await;
+            drop(turn);
+            // Nobody waits for it when the caller hung up.
+            let _ = answer.send(reply);
+        });
+        answered.await.unwrap_or_else(|_| ControlReply::refusal(503, &stopping()))
     }
 }
 
-/// The routes of the control API.
-pub(super) fn router(state: ControlState, policy: &ControlTokenPolicy) -> Router {
-    let (state, body_bytes) = (Arc::new(state), policy.body_bytes);
+/// The routes of the control API at the bound address. `parts` are those of an MCP endpoint.
+pub(super) fn router(
+    calls: ControlCalls,
+    requests: RequestBudget,
+    parts: ServerParts,
+    bound: SocketAddr,
+    policy: &ControlTokenPolicy,
+) -> Router {
+    let tools = control_tools::endpoint(calls.clone(), parts, bound, policy);
+    let state = Arc::new(ControlState { calls, requests, port: bound.port() });
+    let body_bytes = policy.body_bytes;
     Router::new()
         .route("/api/v1/{call}", post(call))
         .route("/api/v1/openapi.json", get(document))
+        .with_state(Arc::clone(&state))
+        .merge(tools.router(&[TOOLS]).route_layer(middleware::from_fn(no_standing_stream)))
         .layer(DefaultBodyLimit::max(body_bytes))
         .layer(middleware::from_fn(move |request, next| say_body_limit(body_bytes, request, next)))
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), only_supervisors))
-        .with_state(state)
+        .layer(middleware::from_fn_with_state(state, only_supervisors))
 }
 
 async fn only_supervisors(State(state): State<Arc<ControlState>>, mut request: Request, next: Next) -> Response {
@@ -84,10 +126,11 @@ async fn only_supervisors(State(state): State<Arc<ControlState>>, mut request: R
             "Send the token as `Authorization: Bearer twc_…` and everything else in the body. A token that stood in an \
              address is known to others: revoke it.",
         ))
-    } else if state.supervisor.stopping().is_cancelled() {
+    } else if state.calls.supervisor.stopping().is_cancelled() {
         refused(&stopping())
-    } else if let Some(caller) = caller(&state.api, headers) {
+    } else if let Some(caller) = caller(&state.calls.api, headers) {
         request.headers_mut().remove(header::AUTHORIZATION);
+        request.extensions_mut().insert(Principal::Supervisor(caller.id()));
         request.extensions_mut().insert(caller);
         let requests = state.requests.clone();
         requests.run(Holder::Programs, request, next).await
@@ -143,24 +186,15 @@ async fn call(
     let Ok(body) = String::from_utf8(body.to_vec()) else {
         return written(ControlReply::refusal(400, &usage("the body is not UTF-8")));
     };
-    let Ok(turn) = Arc::clone(&state.in_work).try_acquire_owned() else {
-        let error = ApiError::new(Code::OverLimit, "too many control calls are in progress", "Try again in a second.");
-        return written(ControlReply { retry_after: Some(state.busy_retry), ..ControlReply::refusal(429, &error) });
-    };
-    tracing::info!(call.name = %domain::policy::plain_text(&name, 80), control = %caller.id(), "asked with a control token");
-    let (answer, answered) = oneshot::channel();
-    let api = state.api.clone();
-    state.supervisor.spawn_draining("control call", async move {
-        let request = ControlRequest { name: &name, body: &body, key: key.as_deref() };
-        let reply = api.control_call(&caller, request).await;
-        drop(turn);
-        // Nobody waits for it when the caller hung up.
-        let _ = answer.send(reply);
-    });
-    match answered.await {
-        Ok(reply) => written(reply),
-        Err(_) => refused(&stopping()),
+    written(state.calls.make(caller, name, body, key).await)
+}
+
+/// Tools send nothing by themselves, so that there is no stream to open.
+async fn no_standing_stream(request: Request, next: Next) -> Response {
+    if request.method() != Method::GET {
+        return next.run(request).await;
     }
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, DELETE")]).into_response()
 }
 
 fn usage(message: &str) -> ApiError {

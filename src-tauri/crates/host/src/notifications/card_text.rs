@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use api::format::tokens;
+use api::format::{time, tokens};
 use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::task::status::{Delivery, Intent, Phase};
 use domain::task::{Attention, TaskHandle};
@@ -117,8 +117,16 @@ pub(crate) fn decision(handle: &TaskHandle, since: Timestamp, around: SubjectCon
     (past_limit(handle, &tool), format!("Cancel it or let it continue. On {server} · since {clock}"))
 }
 
-/// `index_folder went past 60,000 tokens`.
+/// `index_folder went past 60,000 tokens`, or `index_folder reached its limit of 30 min`.
 fn past_limit(handle: &TaskHandle, tool: &str) -> String {
+    let cancelled_by = handle.cancel_request().and_then(|wish| wish.by.limit());
+    let of_time = match cancelled_by {
+        Some(kind) => handle.run_limits.get(kind),
+        None => handle.asks_for_time().map(|(_, limit)| limit),
+    };
+    if let Some(limit) = of_time {
+        return format!("{tool} reached its limit of {}", time::span(limit.allowed));
+    }
     let limit = handle.over_limit.as_ref().map(|over| tokens::token_count(over.limit.tokens));
     limit.map_or_else(|| format!("{tool} is large"), |limit| format!("{tool} went past {limit}"))
 }
@@ -185,6 +193,9 @@ fn refused(handle: &TaskHandle, tool: &str, around: SubjectContext<'_>) -> (Stri
             format!("{server} did not accept an answer"),
             format!("It was for {tool}; see the task for the reason."),
         );
+    }
+    if handle.run_limits.is_reached() {
+        return (format!("{tool} reached its time limit"), format!("It continues on {server}."));
     }
     if let Some(over) = &handle.over_limit {
         let reached = counted_tokens(handle, over.tokens);

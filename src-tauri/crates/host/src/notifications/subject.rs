@@ -89,6 +89,9 @@ fn decision(handle: &TaskHandle) -> Option<(Vec<String>, Timestamp)> {
     if handle.is_held() && handle.view.is_terminal() {
         return Some((vec![format!("{}/held", handle.id)], handle.ended_at().unwrap_or(handle.changed)));
     }
+    if let Some((_, limit)) = handle.asks_for_time() {
+        return Some((vec![format!("{}/timeLimit", handle.id)], limit.reached.unwrap_or(handle.changed)));
+    }
     let over = handle.over_limit.as_ref().filter(|_| handle.asks_to_go_on())?;
     Some((vec![format!("{}/overLimit", handle.id)], over.at))
 }

@@ -33,6 +33,7 @@ pub fn item(row: &InboxRow) -> String {
             (size.map_or_else(|| "A result is held".into(), |size| format!("A result of {size} is held")), false)
         }
         InboxKind::OverLimit => (format!("{tool} went past its limit of tokens"), true),
+        InboxKind::TimeLimit => (format!("{tool} reached its time limit"), true),
         InboxKind::Blocked => ("A server needs you".to_owned(), false),
         InboxKind::Form | InboxKind::Url | InboxKind::Unsupported => {
             (said.unwrap_or_else(|| format!("{tool} asks")), false)

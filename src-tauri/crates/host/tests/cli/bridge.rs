@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::home::Home;
 
 /// Longest wait for an answer.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = crate::home::PATIENCE;
 
 /// An agent's program that speaks through a bridge.
 pub(crate) struct Agent<'a> {
@@ -164,15 +164,39 @@ fn a_killed_core_is_a_pause_for_an_agent_of_2026() {
     assert!(agent.answer(3)["result"]["tools"].is_array(), "all as before");
 }
 
+/// Replaces a command by a shell that runs it as its child: with something after it, the shell stays.
+fn through_a_shell(command: &mut Command) {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line = words.map(|word| format!("'{}'", word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("{line}; true")]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    *command = shell;
+}
+
 #[test]
 fn where_it_is_strict_what_an_agents_program_runs_neither_reads_nor_decides() {
+    strict_agents(|_| {});
+}
+
+#[test]
+fn where_it_is_strict_a_shell_between_an_agents_program_and_its_bridge_changes_nothing() {
+    strict_agents(through_a_shell);
+}
+
+fn strict_agents(start: impl FnOnce(&mut Command)) {
     let (home, core, call) = home_with_work();
     core.signal(Signal::TERM);
     assert_eq!(core.ended(), Some(0));
     std::fs::write(home.data().join("config.toml"), "strict_agents = true\n").expect("it can be written");
     let _core = home.serve();
     home.ok(&["rules", "set", "--server", "demo", "--ask", "people"]);
-    let mut agent = Agent::start(&home);
+    let mut agent = Agent::start_with(&home, start);
     agent.greet();
     agent.ask(2, "tools/call", call);
     // This test started the bridge: it is the agent's program, and so is everything it runs.

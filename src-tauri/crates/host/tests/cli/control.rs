@@ -24,6 +24,16 @@ struct Answer {
     status: u16,
     head: String,
     body: Value,
+    raw_head: String,
+}
+
+impl Answer {
+    fn raw_header(&self, name: &str) -> Option<String> {
+        self.raw_head.lines().find_map(|line| {
+            let (header, value) = line.split_once(':')?;
+            header.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        })
+    }
 }
 
 impl Supervised {
@@ -51,7 +61,8 @@ impl Supervised {
         let reply = String::from_utf8_lossy(&reply);
         let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
         let status = head.get(9..12).and_then(|digits| digits.parse().ok()).unwrap_or_default();
-        Answer { status, head: head.to_lowercase(), body: serde_json::from_str(body).unwrap_or_default() }
+        let body = serde_json::from_str(body).or_else(|_| serde_json::from_str(&json_of(body))).unwrap_or_default();
+        Answer { status, head: head.to_lowercase(), body, raw_head: head.to_owned() }
     }
 
     /// A call with the token, and further headers.
@@ -71,6 +82,55 @@ impl Supervised {
             assert!(begun.elapsed() < PATIENCE, "task {id} ends");
         }
     }
+}
+
+/// A supervisor agent in a session of 2025-11-25 at the tools of the control API.
+struct Tools<'a> {
+    core: &'a Supervised,
+    session: String,
+}
+
+impl<'a> Tools<'a> {
+    fn open(core: &'a Supervised) -> Self {
+        let hello =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "sup", "version": "1"}});
+        let opened = post_tools(core, "", "initialize", &hello);
+        assert_eq!(opened.body["result"]["protocolVersion"], "2025-11-25", "{opened:?}");
+        let session = opened.raw_header("mcp-session-id").expect("a session");
+        Self { core, session: format!("Mcp-Session-Id: {session}\r\n") }
+    }
+
+    fn ask(&self, method: &str, params: &Value) -> Answer {
+        post_tools(self.core, &self.session, method, params)
+    }
+
+    /// Calls a tool. Returns the text of its result, and whether it is an error.
+    fn call(&self, tool: &str, arguments: &Value) -> (String, bool) {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer.body["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("`{tool}` has a result: {answer:?}"));
+        (text.to_owned(), result["isError"] == true)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let listed = self.ask("tools/list", &json!({})).body;
+        let tools = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    }
+}
+
+fn post_tools(core: &Supervised, headers: &str, method: &str, params: &Value) -> Answer {
+    let headers =
+        format!("Authorization: Bearer {}\r\nAccept: application/json, text/event-stream\r\n{headers}", core.token);
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    core.send("POST", "/api/v1/mcp", &headers, &message.to_string())
+}
+
+/// The JSON of a chunked body: its line that is an object, or the last message of an event stream.
+fn json_of(body: &str) -> String {
+    let message = body.lines().rfind(|line| line.starts_with("data:") && line.contains('{'));
+    let whole = || body.lines().filter(|line| line.starts_with('{')).collect::<String>();
+    message.map_or_else(whole, |line| line.trim_start_matches("data:").trim().to_owned())
 }
 
 fn port_of(said: &Value) -> u16 {
@@ -283,4 +343,94 @@ fn the_example_of_the_documentation_runs_as_it_is_written() {
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && out.contains("\"asked\":1"), "{ran:?}");
     core.until_over(&task);
+}
+
+#[test]
+fn a_supervisor_agent_ends_and_halts_work_with_the_tools_that_its_token_opens() {
+    let core = Supervised::open(&["--scope", "read,cancel,revoke,halt", "--all", "--per-call", "2"]);
+    let tools = Tools::open(&core);
+    assert_eq!(tools.names(), ["list_tasks", "show_task", "cancel_tasks", "revoke_tasks", "halt"]);
+    assert_eq!(tools.ask("ping", &json!({})).body["result"], json!({}));
+
+    let tasks: Vec<String> = (0..3).map(|_| core.home.call_taken("runaway", "{}")).collect();
+    let (listed, is_error) = tools.call("list_tasks", &json!({"open": true}));
+    assert!(!is_error && tasks.iter().all(|id| listed.contains(id.as_str())), "each handle is whole: {listed}");
+    assert!(!listed.contains("null") && !listed.contains("createdAt"), "the list is short: {listed}");
+    let (shown, _) = tools.call("show_task", &json!({"id": tasks[0]}));
+    assert!(shown.contains("createdAt") && shown.contains(&tasks[0]), "one task has its times: {shown}");
+
+    let (many, is_error) = tools.call("revoke_tasks", &json!({"ids": tasks, "reason": "loop"}));
+    assert!(is_error && many.contains("may end 2 tasks"), "three are more than one call may end: {many}");
+    for id in &tasks {
+        assert_eq!(core.home.task(id)["intent"], Value::Null, "nothing was asked");
+    }
+    let (revoked, is_error) = tools.call("revoke_tasks", &json!({"ids": tasks[..2], "reason": "loop"}));
+    assert!(!is_error && tasks[..2].iter().all(|id| revoked.contains(id.as_str())), "{revoked}");
+    tasks[..2].iter().for_each(|id| core.until_over(id));
+    let (again, is_error) = tools.call("revoke_tasks", &json!({"ids": [tasks[0], tasks[2]], "reason": "loop"}));
+    let named = again.contains(tasks[0].as_str()) && again.contains(tasks[2].as_str());
+    assert!(!is_error && named, "one that was revoked before spoils nothing: {again}");
+    core.until_over(&tasks[2]);
+    let fourth = core.home.call_taken("runaway", "{}");
+    let (cancelled, is_error) = tools.call("cancel_tasks", &json!({"filter": {"tool": "runaway"}, "expect": 1}));
+    assert!(!is_error && cancelled.contains(&fourth), "{cancelled}");
+    core.until_over(&fourth);
+    let (halted, is_error) = tools.call("halt", &json!({"reason": "month end", "servers": ["demo"]}));
+    assert!(!is_error && halted.contains("closedAt"), "{halted}");
+    let orders = core.home.ok(&["halt", "--json"]).json()["halt"]["orders"].clone();
+    assert!(orders.to_string().contains("control:ctl_"), "the halt is the token's: {orders}");
+    for (tool, arguments, says) in [
+        ("show_task", json!({"id": "hdl_x"}), "there is no task `hdl_x`"),
+        ("show_task", json!({"idd": "hdl_x"}), "idd"),
+        ("cancel_tasks", json!({}), "exactly one of `ids` and `filter`"),
+        ("revoke_tasks", json!({"ids": []}), "exactly one of `id` and `ids`"),
+        ("halt", json!({}), "reason"),
+    ] {
+        let (said, is_error) = tools.call(tool, &arguments);
+        assert!(is_error && said.contains(says), "`{tool}` {arguments}: {said}");
+    }
+}
+
+#[test]
+fn the_tools_of_a_token_are_those_of_its_scopes_and_end_with_it() {
+    let core = Supervised::open(&["--scope", "read", "--all"]);
+    let tools = Tools::open(&core);
+    assert_eq!(tools.names(), ["list_tasks", "show_task"]);
+    for tool in ["cancel_tasks", "halt", "plans.make", "no_such"] {
+        let refused = tools.ask("tools/call", &json!({"name": tool, "arguments": {"reason": "x"}}));
+        assert_eq!(refused.body["error"]["code"], -32_602, "`{tool}`: {refused:?}");
+    }
+    let foreign = add(&core.home, "other", &["--scope", "read,cancel", "--all"]);
+    let bearer =
+        |token: &str| format!("Authorization: Bearer {token}\r\nAccept: application/json, text/event-stream\r\n");
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
+    let taken = core.send("POST", "/api/v1/mcp", &format!("{}{}", bearer(&foreign), tools.session), &list);
+    assert_eq!(taken.status, 404, "the session is of another token: {taken:?}");
+    let agent = core.home.ok(&["agents", "add", "claude"]).out.trim().to_owned();
+    assert_eq!(core.send("POST", "/api/v1/mcp", &bearer(&agent), &list).status, 401, "an agent's token opens no tools");
+    let stream = core.send("GET", "/api/v1/mcp", &format!("{}{}", bearer(&core.token), tools.session), "");
+    assert_eq!(stream.status, 405, "nothing is sent by itself: {stream:?}");
+
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "sup", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let modern = |method: &str, name: &str, params: Value| {
+        let mut params = params;
+        params["_meta"] = meta.clone();
+        let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };
+        post_tools(
+            &core,
+            &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"),
+            method,
+            &params,
+        )
+    };
+    let discovered = modern("server/discover", "", json!({}));
+    assert_eq!(discovered.body["result"]["supportedVersions"], json!(["2026-07-28"]), "{discovered:?}");
+    let listed = modern("tools/call", "list_tasks", json!({"name": "list_tasks", "arguments": {}}));
+    assert_eq!(listed.body["result"]["resultType"], "complete", "{listed:?}");
+
+    core.home.ok(&["control", "revoke", "watch"]);
+    let ended = tools.ask("tools/list", &json!({}));
+    assert_eq!(ended.status, 401, "a revoked token has no tools any more: {ended:?}");
 }

@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod audit;
+mod audit_proofs;
 mod background;
 mod bridge;
 mod broken;
@@ -18,6 +19,7 @@ mod impostors;
 mod listener;
 mod notifications;
 mod resolve;
+mod storage;
 mod story;
 mod survival;
 mod window;

@@ -167,7 +167,7 @@ fn a_watch_goes_on_over_a_core_that_is_killed_and_started_again() {
     // Killed before the server's reply, the call would be one whose reply is lost.
     let begun = std::time::Instant::now();
     while home.task(&id)["view"] != "task" {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "the server takes it: {}", home.task(&id));
+        assert!(begun.elapsed() < crate::home::PATIENCE, "the server takes it: {}", home.task(&id));
     }
     core.kill();
     let _core = home.serve();

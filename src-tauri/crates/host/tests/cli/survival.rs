@@ -96,7 +96,7 @@ fn a_bridge_that_is_killed_while_its_core_starts_leaves_a_whole_core() {
         if let Some(core) = first.core().filter(|core| Some(*core) != ended) {
             break core;
         }
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "a core comes");
+        assert!(begun.elapsed() < crate::home::PATIENCE, "a core comes");
         std::thread::yield_now();
     };
     end(first.bridge_pid(), Signal::KILL);
@@ -127,7 +127,7 @@ fn what_a_client_left_is_no_person_to_the_core_that_its_bridge_started() {
     assert!(left.stdin(Stdio::null()).status().expect("a shell").success());
     let begun = std::time::Instant::now();
     while fs::read_to_string(&out).unwrap_or_default().trim().is_empty() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "the orphan tries");
+        assert!(begun.elapsed() < crate::home::PATIENCE, "the orphan tries");
         std::thread::yield_now();
     }
     assert_eq!(fs::read_to_string(&out).expect("its code").trim(), "5", "nor is what it left behind a person");

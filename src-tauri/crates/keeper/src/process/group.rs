@@ -1,8 +1,8 @@
 //! The processes of a child: its process group, and its descendants outside the group where that can be proven.
 //!
-//! SIGTERM first, SIGKILL after a wait. Once a group was seen empty it gets no more signals, because its number may be
-//! reused. A process of somebody else in the group is never signalled (`server_processes.rs`). It does not wait for the
-//! child itself: `shutdown.rs` does.
+//! SIGTERM first, with SIGCONT for what is stopped, and SIGKILL after a wait. Once a group was seen empty it gets no more
+//! signals, because its number may be reused. A process of somebody else in the group is never signalled
+//! (`server_processes.rs`). It does not wait for the child itself: `shutdown.rs` does.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -42,9 +42,12 @@ impl ProcessGroup {
         test_kill_process_group(self.leader) == Err(Errno::SRCH)
     }
 
-    /// Sends SIGTERM to the group and to what left it.
+    /// Sends SIGTERM to the group and to what left it, and SIGCONT: a stopped process acts on SIGTERM only once it
+    /// continues.
     pub(crate) fn term(self) {
-        self.send(&self.read(), Signal::TERM);
+        let found = self.read();
+        self.send(&found, Signal::TERM);
+        self.send(&found, Signal::CONT);
     }
 
     /// Sends SIGKILL to the group and to what left it. Whatever is outside the group is stopped first, until a reading
@@ -134,3 +137,29 @@ fn signal(key: ProcessKey, what: Signal) {
 // Not run here: without `/proc` no process outside the group is known.
 #[cfg(not(target_os = "linux"))]
 fn signal(_key: ProcessKey, _what: Signal) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{WaitOptions, kill_process, waitpid};
+    use tokio::process::Command;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn a_stopped_server_acts_on_sigterm() {
+        let mut server =
+            Command::new("sleep").arg("300").process_group(0).kill_on_drop(true).spawn().expect("sleep starts");
+        let group = server.id().and_then(ProcessGroup::of).expect("it leads a group");
+        kill_process(group.leader, Signal::STOP).expect("it runs");
+        let stopped = waitpid(Some(group.leader), WaitOptions::UNTRACED).expect("it is a child of this test");
+        assert!(stopped.is_some(), "it is stopped");
+        group.term();
+        let exit = timeout(LIMIT, server.wait()).await.expect("it ends in time").expect("it was waited for");
+        assert_eq!(exit.signal(), Some(Signal::TERM.as_raw()), "SIGKILL was not needed");
+    }
+}

@@ -62,6 +62,8 @@ pub(crate) async fn end(pace: ShutdownTimes) {
                 && let Some(pid) = i32::try_from(orphan.pid).ok().and_then(Pid::from_raw)
             {
                 let _ = kill_process(pid, Signal::TERM);
+                // A stopped one acts on it only once it continues.
+                let _ = kill_process(pid, Signal::CONT);
             }
         }
     };

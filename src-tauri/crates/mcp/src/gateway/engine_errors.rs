@@ -54,6 +54,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::ControlLimit(_)
         | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
+        | EngineError::NotSigned(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }

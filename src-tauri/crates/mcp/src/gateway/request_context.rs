@@ -34,7 +34,7 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     /// The context of what happens in a session without a request.
     pub(crate) fn of_session(state: &Arc<GatewayState>, session: &Arc<Session>) -> Option<Self> {
-        let principal = session.principal()?;
+        let principal = session.principal()?.agent()?;
         let client = Client::Legacy(Arc::clone(session));
         Some(Self {
             state: Arc::clone(state),

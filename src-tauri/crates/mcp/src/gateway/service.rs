@@ -49,7 +49,7 @@ impl Service for Gateway {
     }
 
     fn session_taken_up(&self, session: &Arc<Session>) {
-        if let Some(principal) = session.principal() {
+        if let Some(principal) = session.principal().and_then(Principal::agent) {
             self.state.limits.add_session(principal.agent, session);
         }
         session_listener::start(&self.state, session);
@@ -58,6 +58,7 @@ impl Service for Gateway {
     fn expelled(&self, principal: Principal) -> PortFuture<'_, RequestError> {
         let state = Arc::clone(&self.state);
         Box::pin(async move {
+            let Some(principal) = principal.agent() else { return std::future::pending().await };
             let mut changes = state.engine.agents_watch();
             let token_made = || state.engine.agents().get(principal.agent).map(|agent| agent.token_made);
             let connected_with = token_made();
@@ -92,7 +93,7 @@ impl Service for Gateway {
     fn session_over(&self, session: &Session) {
         self.state.sessions.remove(session);
         self.state.notified_tasks.remove_session(session);
-        if let Some(principal) = session.principal() {
+        if let Some(principal) = session.principal().and_then(Principal::agent) {
             self.state.limits.remove_session(&self.state.engine, principal.agent, session.id());
         }
     }

@@ -28,7 +28,7 @@ use crate::gateway::subscriptions::session_state::SessionStates;
 use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
 use crate::gateway::tasks::notified_tasks::NotifiedTasks;
 use crate::server::rpc_error::RequestError;
-use crate::server::{Client, Request};
+use crate::server::{Client, Principal, Request};
 use crate::upstream::Forwarder;
 
 /// Shared by all requests.
@@ -62,7 +62,7 @@ impl GatewayState {
     /// When the request carries no agent, or there is no such agent.
     pub(crate) fn context(self: &Arc<Self>, client: Client, request: &Request) -> Result<RequestContext, RequestError> {
         let unknown = || RequestError::revoked(access::revoked(None, None));
-        let principal = request.principal.ok_or_else(unknown)?;
+        let principal = request.principal.and_then(Principal::agent).ok_or_else(unknown)?;
         // The meter comes before the look at the agent: a revocation that the look misses finds this meter and ends what
         // was admitted with it.
         let known = self.limits.known_meter(principal.agent);

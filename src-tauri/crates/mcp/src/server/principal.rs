@@ -1,8 +1,8 @@
-//! Who sends a request: the agent that a token proved, and what its program says about itself.
+//! Who sends a request: the agent or the supervisor program that a token proved, and what its program says about itself.
 //!
 //! Authentication happens in the host before anything comes here; a program's own words are a hint and prove nothing.
 
-use domain::ids::{AgentId, ServerId};
+use domain::ids::{AgentId, ControlTokenId, ServerId};
 use serde_json::Value;
 
 use super::rpc_error::TASKS_EXTENSION;
@@ -10,10 +10,45 @@ use super::rpc_error::TASKS_EXTENSION;
 /// Longest name or version of a client that is kept, in characters. Judgement: for people, on one line.
 pub(crate) const PROGRAM_CHARS_MAX: usize = 80;
 
-/// The agent that a token proved, and the servers that its URL reaches. The host's token layer
-/// puts it into the extensions of an HTTP request; the unix socket passes it to `serve_pipes`.
+/// Whom a token proved. The host's token layer puts it into the extensions of an HTTP request; the unix socket passes it
+/// to `serve_pipes`. Each service serves one kind and refuses the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Principal {
+pub enum Principal {
+    /// An agent, at the gateway.
+    Agent(AgentPrincipal),
+    /// A supervisor program with this control token.
+    Supervisor(ControlTokenId),
+}
+
+impl Principal {
+    /// The agent; `None` for a supervisor program.
+    #[must_use]
+    pub const fn agent(self) -> Option<AgentPrincipal> {
+        match self {
+            Self::Agent(agent) => Some(agent),
+            Self::Supervisor(_) => None,
+        }
+    }
+
+    /// Whether both have the same token, whichever servers their URLs reach.
+    pub(crate) fn has_token_of(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Agent(one), Self::Agent(other)) => one.agent == other.agent,
+            (Self::Supervisor(one), Self::Supervisor(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+impl From<AgentPrincipal> for Principal {
+    fn from(agent: AgentPrincipal) -> Self {
+        Self::Agent(agent)
+    }
+}
+
+/// An agent, and the servers that its URL reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AgentPrincipal {
     /// The agent that the token belongs to.
     pub agent: AgentId,
     /// The one server that is reachable; `None` for all of the agent's servers.

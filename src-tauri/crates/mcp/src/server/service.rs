@@ -54,7 +54,7 @@ pub struct Request {
     pub method: String,
     /// The params, as they came.
     pub params: RequestParams,
-    /// The authenticated agent; `None` where nothing authenticates.
+    /// Whom a token proved; `None` where nothing authenticates.
     pub principal: Option<Principal>,
     /// Parameters of a tool that a modern client mirrored into headers, name without prefix and plain value; `None`
     /// where nothing is mirrored: on pipes, and in the older eras.
@@ -67,7 +67,7 @@ pub struct ResumeRequest {
     pub id: Id,
     /// The last point given to [`ResponseStream::resume_at`].
     pub point: String,
-    /// The authenticated agent.
+    /// Whom a token proved.
     pub principal: Option<Principal>,
 }
 
@@ -90,7 +90,7 @@ pub trait Service: Send + Sync + 'static {
         let _ = (session, method, params);
         Box::pin(std::future::ready(()))
     }
-    /// Resolves with an error when this agent must be disconnected.
+    /// Resolves with an error when this client must be disconnected.
     fn expelled(&self, principal: Principal) -> PortFuture<'_, RequestError> {
         let _ = principal;
         Box::pin(std::future::pending())

@@ -57,7 +57,7 @@ pub(crate) struct SessionStart {
     pub(crate) capabilities: Value,
     /// The client's program, as it says.
     pub(crate) program: Option<ClientProgram>,
-    /// The authenticated agent.
+    /// Whom a token proved.
     pub(crate) principal: Option<Principal>,
 }
 

@@ -300,6 +300,9 @@ mod tests {
             Verb::ControlTokenRevoked => 46,
             Verb::ControlLimited => 47,
             Verb::ClientFileChanged => 48,
+            Verb::Checkpointed => 49,
+            Verb::Exported => 50,
+            Verb::SigningKeyReplaced => 51,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -14,7 +14,7 @@ use domain::agent::control_token::ControlScope;
 use domain::budget::window::TokenSource;
 use domain::client::profile::{self, ClientProfile};
 use domain::ids::{JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId};
-use domain::rule::LimitAction;
+use domain::rule::{LimitAction, RuleLevel, RunAction};
 use domain::server::halt::{HaltEffect, HaltedBy, RecoveryStage};
 use domain::server::{Dialect, Era};
 use domain::task::cancel::plan::BulkAct;
@@ -204,6 +204,8 @@ worded! {
     Origin: among([Self::Started, Self::Agent, Self::Discovered, Self::Adopted]);
     ParentWhy: Self::from_word;
     RecoveryStage: Self::from_word;
+    RuleLevel: Self::from_word;
+    RunAction: Self::from_word;
     TokenSource: Self::from_word;
     Told: Self::from_word;
 }

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
-use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, RunLimit, TokenLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::form::{As, Maybe, column, mirrors};
 use super::primitive::Span;
+use super::task::run_limit::RunLimitDef;
 use super::tokens::TokenLimitDef;
 use super::{DecodeError, decode};
 
@@ -39,6 +40,8 @@ enum RepeatDef {
 pub(crate) struct RuleDef {
     #[serde(skip, default = "column")]
     scope: RuleScope,
+    #[serde(default = "first_version")]
+    version: u32,
     #[serde(default, with = "As::<Maybe<AskedDef>>")]
     asked: Option<AudienceRule>,
     #[serde(default, with = "As::<Maybe<RepeatDef>>")]
@@ -53,6 +56,15 @@ pub(crate) struct RuleDef {
     task_limit: Option<TokenLimit>,
     #[serde(default, with = "As::<Maybe<TokenLimitDef>>")]
     window_limit: Option<TokenLimit>,
+    #[serde(default, with = "As::<Maybe<RunLimitDef>>")]
+    time_limit: Option<RunLimit>,
+    #[serde(default, with = "As::<Maybe<RunLimitDef>>")]
+    progress_limit: Option<RunLimit>,
+}
+
+/// Rules from before they had versions.
+const fn first_version() -> u32 {
+    1
 }
 
 mirrors! {

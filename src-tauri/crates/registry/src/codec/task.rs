@@ -6,6 +6,7 @@
 pub(crate) mod control_token;
 mod escalation;
 pub(crate) mod plan;
+pub(crate) mod run_limit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use domain::task::observation::Progress;
 use domain::task::status::{Contact, Due, DueWhy, Intent, ServerView};
 use domain::task::{
     Audience, Escalation, Home, InputRequests, Origin, OverLimit, Parent, ResultHold, SharedQuestions, TaskHandle,
-    Told, UsualDuration,
+    TaskRunLimits, Told, UsualDuration,
 };
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
@@ -33,6 +34,7 @@ use super::task_agent::{HoldDef, ParentDef, SharedQuestionsDef};
 use super::tokens::{OverLimitDef, TaskTokensDef};
 use super::{DecodeError, decode};
 use escalation::EscalationDef;
+use run_limit::TaskRunLimitsDef;
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Audience", tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -146,6 +148,12 @@ pub(crate) struct TaskDef {
     tokens: Option<TaskTokens>,
     #[serde(default, with = "As::<Maybe<OverLimitDef>>", skip_serializing_if = "Option::is_none")]
     over_limit: Option<OverLimit>,
+    #[serde(
+        default = "Newer::<TaskRunLimitsDef>::without",
+        with = "Newer::<TaskRunLimitsDef>",
+        skip_serializing_if = "TaskRunLimits::is_empty"
+    )]
+    run_limits: TaskRunLimits,
     #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
     cancelled_for_agent: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]

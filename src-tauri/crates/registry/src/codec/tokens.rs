@@ -61,8 +61,8 @@ pub(crate) struct TaskTokensDef {
     unsaid: u64,
 }
 
-/// Who let a task go on, and when.
-struct Settled;
+/// Who let a task go on, or removed a limit from it, and when.
+pub(crate) struct Settled;
 
 #[derive(Serialize, Deserialize)]
 struct SettledBody {

@@ -4,6 +4,8 @@
 
 pub(crate) mod audit_check;
 pub(crate) mod audit_rows;
+pub(crate) mod audit_tree;
+pub(crate) mod checkpoint_check;
 pub(crate) mod counts;
 pub(crate) mod kept_answers;
 pub(crate) mod lineage;

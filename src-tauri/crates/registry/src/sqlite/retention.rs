@@ -76,6 +76,8 @@ impl SqliteRegistry {
             && let Some(segment) =
                 self.segment_before(&mut reader, before(now, limits.audit_age), limits.segment_rows, now).await?
         {
+            // Their hashes are needed for the tree, and only there once they are gone.
+            self.grow_tree_to(segment.last, limits.verified_at_once).await?;
             removal.audit_rows = segment.rows();
             rows.segment = Some(segment);
         }

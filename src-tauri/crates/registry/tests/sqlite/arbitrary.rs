@@ -10,7 +10,7 @@ use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
     WindowId,
 };
-use domain::rule::{LimitAction, TokenLimit};
+use domain::rule::{LimitAction, LimitKind, TokenLimit};
 use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAct, ServerAddress};
 use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
@@ -30,13 +30,15 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 
+use super::arbitrary_settings::run_limits;
+
 pub(crate) fn text() -> BoxedStrategy<String> {
     // All of Unicode, with control characters, quotes and zero bytes.
     prop_oneof![".{0,12}", "[\\x00-\\x1f\"\\\\']{0,4}", any::<String>().prop_map(|t| t.chars().take(40).collect())]
         .boxed()
 }
 
-fn time() -> impl Strategy<Value = Timestamp> {
+pub(crate) fn time() -> impl Strategy<Value = Timestamp> {
     any::<i64>().prop_map(Timestamp::from_millis)
 }
 
@@ -46,10 +48,11 @@ pub(crate) fn span() -> impl Strategy<Value = Duration> {
 
 fn decider() -> impl Strategy<Value = Decider> {
     let agent = any::<u128>().prop_map(|id| Decider::Agent(AgentId::from_random(id)));
-    prop_oneof![person().prop_map(Decider::Person), agent, Just(Decider::Limit)]
+    let kind = prop_oneof![Just(LimitKind::Tokens), Just(LimitKind::Time), Just(LimitKind::Progress)];
+    prop_oneof![person().prop_map(Decider::Person), agent, kind.prop_map(Decider::Limit)]
 }
 
-fn person() -> impl Strategy<Value = PersonId> {
+pub(crate) fn person() -> impl Strategy<Value = PersonId> {
     text().prop_map(PersonId::new)
 }
 
@@ -395,7 +398,9 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
         told(),
         (time(), time(), of(time())),
     );
-    (who.boxed(), truths.boxed(), figures.boxed(), any_dealings()).prop_map(|(who, truths, figures, dealings)| {
+    let limits = run_limits().boxed();
+    let parts = (who.boxed(), truths.boxed(), figures.boxed(), any_dealings(), limits);
+    parts.prop_map(|(who, truths, figures, dealings, run_limits)| {
         let (id, server, agent, origin, tool, digest) = who;
         let (home, view, contact, intent, audience, requests) = truths;
         let (progress, usual, due, paused_since, paused_ms, contradicted, told, (created, changed, ended)) = figures;
@@ -434,6 +439,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             hold,
             tokens,
             over_limit,
+            run_limits,
             cancelled_for_agent,
             failed_for_agent: failed.map(Into::into),
             escalation: Escalation::default(),

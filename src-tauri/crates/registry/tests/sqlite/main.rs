@@ -4,6 +4,7 @@
 
 mod arbitrary;
 mod arbitrary_settings;
+mod checkpoints;
 mod intents;
 mod opening;
 mod roundtrip;

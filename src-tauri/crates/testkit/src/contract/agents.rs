@@ -10,7 +10,7 @@ use domain::client::learned_timeout::LearnedTimeout;
 use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
 use domain::ports::change::Entity;
 use domain::ports::{AgentNote, AgentUnit, GroupBy, Registry, RegistryError, RuleUnit, TaskFlag, TaskListQuery};
-use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, RunAction, RunLimit, TokenLimit};
 use domain::task::decider::Decider;
 use domain::task::input_request::{Ask, InputRequest};
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
@@ -138,6 +138,9 @@ async fn check_rules(registry: &dyn Registry) {
         result_limit: Some(TokenLimit { tokens: 20_000, at: LimitAction::Hold }),
         task_limit: Some(TokenLimit { tokens: 60_000, at: LimitAction::Stop }),
         window_limit: None,
+        version: 7,
+        time_limit: Some(RunLimit { allowed: Duration::from_secs(1_800), action: RunAction::Ask }),
+        progress_limit: Some(RunLimit { allowed: Duration::from_secs(60), action: RunAction::Cancel }),
     };
     let of_agent = Rule { asked: Some(AudienceRule::Both), ..nothing(RuleScope::Agent(FIXTURES.agent(1))) };
     let of_server = Rule { hold_results: Some(false), ..nothing(RuleScope::Server(FIXTURES.server(1))) };

@@ -74,6 +74,7 @@ impl ContractFixtures {
             hold: None,
             tokens: None,
             over_limit: None,
+            run_limits: domain::task::TaskRunLimits::default(),
             cancelled_for_agent: None,
             failed_for_agent: None,
             escalation: Escalation::default(),

@@ -1,5 +1,7 @@
 //! What is stored is counted, retention removes the right things, and the audit chain is verified.
 
+pub(super) mod checkpoints;
+
 use domain::audit::Verb;
 use domain::policy::RetentionPolicy;
 use domain::ports::{Commit, Recording, Registry, Removal};

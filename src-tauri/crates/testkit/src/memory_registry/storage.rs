@@ -20,7 +20,7 @@ fn may_go(row: &StoredTask, undelivered_before: Timestamp) -> bool {
     row.phase.is_over()
         && !task.is_held()
         && (!task.is_undelivered() || task.changed < undelivered_before)
-        && !task.asks_to_go_on()
+        && !task.asks_at_limit()
         && row.deliver_at.is_none()
         && !asks
 }
@@ -179,6 +179,7 @@ impl MemoryStore {
             (Verb::StorageCleaned, format!("{} tasks", removal.tasks))
         } else if !audit.is_empty() {
             let rows = usize::try_from(limits.segment_rows).unwrap_or(usize::MAX).min(self.audit.len());
+            self.grow_tree(usize::MAX);
             let gone: Vec<_> = self.audit.drain(..rows).collect();
             self.removed_segments += 1;
             removal.audit_rows = count(gone.len());

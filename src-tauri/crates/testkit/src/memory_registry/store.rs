@@ -22,6 +22,7 @@ use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;
+use crate::memory_registry::checkpoints::SignedLog;
 use crate::memory_registry::control::ControlTokens;
 use crate::memory_registry::halts::HaltStore;
 use crate::memory_registry::plans::PlanStore;
@@ -85,6 +86,7 @@ pub(crate) struct MemoryStore {
     /// The last audit row that was removed.
     pub(crate) removed_audit: Option<AuditLink>,
     pub(crate) verified: Option<u64>,
+    pub(crate) signed: SignedLog,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
@@ -303,5 +305,5 @@ pub(super) fn due<'a>(
 /// Whether people are to look at it: by its phase, or because it asks whether it may go on.
 pub(super) fn needs_attention(row: &StoredTask) -> bool {
     let is_trouble = row.phase.needs_attention() && !row.stored().is_settled_loss(row.phase);
-    is_trouble || row.stored().is_held() || row.stored().asks_to_go_on()
+    is_trouble || row.stored().is_held() || row.stored().asks_at_limit()
 }

@@ -1,6 +1,6 @@
 //! The `taskwarden-verify` program: checks an export against its checkpoint and any number of anchors.
 //!
-//! Reads files only. Exit codes: 0 verified, 1 broken, 2 usage, 4 nothing to verify.
+//! Reads files only. Exit codes: 0 verified, 1 broken, 2 usage, 4 nothing to verify or to compare with.
 
 use std::fs::File;
 use std::io::{BufReader, Write as _};
@@ -24,7 +24,7 @@ Options:
   --key KEY         Trust this public key (NAME+ID+BASE64) in place of those in the export; may be given more than once
   -h, --help        Show this help
 
-Exit codes: 0 verified, 1 broken, 2 usage or a file that cannot be read, 4 nothing to verify
+Exit codes: 0 verified, 1 broken, 2 usage or a file that cannot be read, 4 nothing to verify, or no anchor to compare with
 ";
 
 enum Asked {

@@ -354,10 +354,13 @@ impl ExportCheck {
                 let at = self.passed.iter().find(|(passed, _, _)| *passed == size).map(|(_, _, at)| *at);
                 let seconds = at.zip(self.last_at).map(|(from, to)| to.saturating_sub(from).max(0) / 1000);
                 let within = seconds.map_or(String::new(), |seconds| format!(", written within {seconds} s"));
+                let (rows, were) = match self.head.size - size {
+                    1 => ("row".to_owned(), "was"),
+                    more => (format!("{more} rows"), "were"),
+                };
                 format!(
-                    "that the {} rows after {size}, the newest anchor, were not rewritten{within}; rows after {} may have \
+                    "that the {rows} after {size}, the newest anchor, {were} not rewritten{within}; rows after {} may have \
                      been cut off",
-                    self.head.size - size,
                     self.head.size
                 )
             }

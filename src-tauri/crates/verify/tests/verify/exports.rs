@@ -3,7 +3,7 @@
 use verify::export::{ExportProblem, GapKind, Trust, check_export};
 use verify::filter::RowFilter;
 use verify::note::NoteKey;
-use verify::verdict::{BROKEN, HeadState, NOTHING, VERIFIED};
+use verify::verdict::{BROKEN, HeadFinding, HeadState, NOTHING, VERIFIED, Verdict};
 
 use crate::log::{Log, anchor_at, filter_cancels, lines, verdict, without_line};
 
@@ -106,6 +106,19 @@ fn an_anchor_agrees_with_the_log_and_finds_a_log_that_was_rewritten_with_its_key
 }
 
 #[test]
+fn a_file_that_is_compared_with_none_of_the_anchors_is_not_called_verified() {
+    let found = |state| HeadFinding { place: "anchors".into(), size: 1, state, unsigned: None };
+    for state in [HeadState::NotCompared, HeadState::OtherLog] {
+        let mut verdict = Verdict { rows: 2, range: Some((1, 2)), ..Verdict::default() };
+        verdict.add_anchor(found(state));
+        assert_eq!(verdict.exit_code(), NOTHING, "a forger leaves out the proof that would show it");
+        assert!(verdict.to_string().starts_with("NOT COMPARED"), "{verdict}");
+        verdict.add_anchor(found(HeadState::Agrees));
+        assert_eq!(verdict.exit_code(), VERIFIED, "one that agrees is enough: {verdict}");
+    }
+}
+
+#[test]
 fn the_window_behind_the_newest_anchor_is_told_in_rows_and_seconds() {
     let log = Log::of(80);
     let trust = Trust { anchors: vec![anchor_at(&log, 60)], keys: Vec::new() };
@@ -150,5 +163,5 @@ fn what_is_no_export_is_not_called_broken() {
             "{text:?}"
         );
     }
-    assert_eq!(verify::verdict::Verdict::default().exit_code(), NOTHING);
+    assert_eq!(Verdict::default().exit_code(), NOTHING);
 }

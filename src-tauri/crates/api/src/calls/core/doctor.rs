@@ -6,12 +6,14 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::checkpoints::VerifyTree;
 use super::limits::LimitRow;
 use super::storage::VerifyAudit;
 use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::Nothing;
 use crate::calls::clients::DriftedFile;
+use crate::dto::core::audit::TreeVerifiedDto;
 use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
@@ -48,6 +50,8 @@ pub struct CoreFacts {
     pub storage: StorageDto,
     /// How far its audit log is verified; what is new since the last check was checked for this.
     pub audit: AuditVerifiedDto,
+    /// How its newest checkpoints compare with the rows.
+    pub checkpoints: TreeVerifiedDto,
 }
 
 /// The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26).
@@ -122,6 +126,7 @@ impl Api {
             recording,
             storage: self.storage_show(caller, Nothing {}).await?,
             audit: self.audit_verify(caller, VerifyAudit::default()).await?,
+            checkpoints: self.audit_verify_tree(caller, VerifyTree::default()).await?,
         })
     }
     async fn named_facts(&self, caller: &Caller, input: Nothing) -> Result<NamedFacts, ApiError> {

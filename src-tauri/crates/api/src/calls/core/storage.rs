@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::policy::{BadPolicy, RetentionPolicy};
 use domain::ports::Recording;
-use engine::RecordingState;
+use engine::{RecordingState, StorageLimits};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use ts_rs::TS;
@@ -37,6 +37,8 @@ pub struct SetStorage {
     pub task_age_ms: Option<u64>,
     /// Audit segments that are older go.
     pub audit_age_ms: Option<u64>,
+    /// Only say what would exceed these limits and when it would go; nothing is set.
+    pub preview: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -105,23 +107,30 @@ impl Api {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn storage_show(&self, _caller: &Caller, _input: Nothing) -> Result<StorageDto, ApiError> {
-        let limits = self.storage_limits();
-        let by = self.engine().map_or_else(|| limits.clone(), engine::Engine::clean_up_limits);
+        let built_in = || StorageLimits::built_in(self.policy.retention.clone());
+        let limits = self.engine().map_or_else(built_in, engine::Engine::storage_limits);
+        self.storage_by(&limits).await
+    }
+
+    /// What is stored, and what of it exceeds these limits.
+    async fn storage_by(&self, limits: &StorageLimits) -> Result<StorageDto, ApiError> {
+        let by = limits.limits().clone();
+        let by = match self.engine() {
+            Some(engine) => engine.clean_up_limits(by),
+            None => by,
+        };
         let facts = self.registry.storage(by, self.now()).await?;
-        Ok(StorageDto::of(&facts, &limits, &self.policy.retention, self.policy.reserve_file_bytes))
+        Ok(StorageDto::of(&facts, limits, &self.policy.retention, self.policy.reserve_file_bytes))
     }
 
-    fn storage_limits(&self) -> RetentionPolicy {
-        self.engine().map_or_else(|| self.policy.retention.clone(), engine::Engine::storage_limits)
-    }
-
-    /// Sets how long what is stored is kept.
+    /// Sets how long what is stored is kept, or says what that would remove. What a lowered limit removes waits, so that
+    /// it can be undone.
     ///
     /// # Errors
     /// When the limits do not fit together, or it cannot be recorded.
     pub async fn storage_set(&self, caller: &Caller, input: SetStorage) -> Result<StorageDto, ApiError> {
         let live = self.live()?;
-        let now = self.storage_limits();
+        let now = live.engine.storage_limits().limits().clone();
         let age = |ms: Option<u64>, otherwise| ms.map_or(otherwise, Duration::from_millis);
         let limits = RetentionPolicy {
             payload_age: age(input.payload_age_ms, now.payload_age),
@@ -133,6 +142,9 @@ impl Api {
             ..now
         };
         limits.check().map_err(|bad| misfit(&bad))?;
+        if input.preview {
+            return self.storage_by(&live.engine.storage_limits_after(limits)).await;
+        }
         live.engine.set_storage_limits(limits, &caller.person).await?;
         self.storage_show(caller, Nothing {}).await
     }

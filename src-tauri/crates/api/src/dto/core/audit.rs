@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use domain::ports::AuditRow;
+use domain::ports::{AuditRow, Checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::storage::BrokenRowDto;
 use crate::dto::iso;
 
 /// A row of the audit log.
@@ -65,6 +66,52 @@ pub struct AuditShownDto {
     pub is_linked: bool,
     /// What the row does not say or prove, in sentences.
     pub unknown: Vec<String>,
+}
+
+/// A signed root of the tree over the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointDto {
+    /// The rows that it covers: the first ones, so many.
+    pub size: u64,
+    pub root: String,
+    pub at: String,
+    /// The id of the key that signed.
+    pub key: String,
+    /// The whole signed note.
+    pub note: String,
+}
+
+impl CheckpointDto {
+    pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
+        let Checkpoint { size, root, note, at, key } = checkpoint;
+        Self { size: *size, root: hex(root), at: iso(*at), key: key.clone(), note: note.clone() }
+    }
+}
+
+/// How checkpoints compare with the rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeVerifiedDto {
+    /// Checkpoints that were compared now.
+    pub compared: u64,
+    /// The row up to which the newest checkpoint covers the log; 0 without any.
+    pub newest: u64,
+    /// Rows after it.
+    pub unsigned: u64,
+    /// When the first of these was written, where that is longer ago than it should be.
+    pub late_since: Option<String>,
+    /// The first checkpoint that does not hold, by the row up to which it covers the log.
+    pub broken: Option<BrokenRowDto>,
+    /// Where the comparison goes on; null at the end.
+    pub next: Option<String>,
+}
+
+/// The bytes of a text of hexadecimal digits.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
 }
 
 /// Bytes as lower-case hexadecimal text.

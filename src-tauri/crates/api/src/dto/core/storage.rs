@@ -4,6 +4,7 @@
 
 use domain::policy::RetentionPolicy;
 use domain::ports::{Recording, RecordingFault, Removal, StorageFacts, StoredKind};
+use engine::StorageLimits;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -199,12 +200,14 @@ pub struct StorageDto {
     pub limits: StorageLimitsDto,
     /// The limits that are built in or configured.
     pub built_in: StorageLimitsDto,
-    /// What clean-up would remove now.
+    /// What exceeds the limits.
     pub due: RemovalDto,
+    /// Nothing goes by itself because of a lowered limit before this; null when none was lowered lately.
+    pub waits_until: Option<String>,
 }
 
 impl StorageDto {
-    pub(crate) fn of(facts: &StorageFacts, limits: &RetentionPolicy, built_in: &RetentionPolicy, reserve: u64) -> Self {
+    pub(crate) fn of(facts: &StorageFacts, limits: &StorageLimits, built_in: &RetentionPolicy, reserve: u64) -> Self {
         Self {
             file_bytes: facts.file_bytes,
             free_bytes: facts.free_bytes,
@@ -222,9 +225,10 @@ impl StorageDto {
                 audit: StoredKindDto::rows(facts.audit),
             },
             removed_segments: facts.removed_segments,
-            limits: limits.into(),
+            limits: limits.limits().into(),
             built_in: built_in.into(),
             due: facts.due.into(),
+            waits_until: limits.waits_until().map(iso),
         }
     }
 }

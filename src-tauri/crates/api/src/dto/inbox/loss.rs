@@ -54,6 +54,7 @@ impl Loss {
             | InboxKind::Unsupported
             | InboxKind::Held
             | InboxKind::OverLimit
+            | InboxKind::TimeLimit
             | InboxKind::Overdue
             | InboxKind::Blocked => return None,
         };

@@ -17,6 +17,7 @@ use ts_rs::TS;
 
 use crate::dto::inbox::loss::{Loss, LostCall};
 use crate::dto::inbox::url_host::UrlHost;
+use crate::dto::task::run_limit::TaskRunLimitDto;
 use crate::dto::words::words;
 use crate::dto::{ExactnessDto, HeldWhy, iso, moment};
 
@@ -36,6 +37,8 @@ words! {
         Held = "held",
         /// A task past a limit that asks.
         OverLimit = "overLimit",
+        /// A task that reached a limit of time that asks.
+        TimeLimit = "timeLimit",
         /// A task that is overdue.
         Overdue = "overdue",
         /// A task that is gone from its server.
@@ -86,6 +89,10 @@ pub struct InboxRow {
     pub limit: Option<u64>,
     /// How exact `tokens` is.
     pub exactness: Option<ExactnessDto>,
+    /// What a task past a limit of time reached, and what it counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub run_limit: Option<TaskRunLimitDto>,
     /// Why a result is held; null elsewhere.
     pub why: Option<HeldWhy>,
     /// The tasks of which one asks, where the server does not say which; then neither tool nor agent is named.
@@ -150,6 +157,10 @@ impl InboxRow {
                 exactness: exactness(task),
                 ..Self::of_state(task, InboxKind::OverLimit, over.at, asked)
             });
+        }
+        if let Some(limit) = TaskRunLimitDto::of(task, asked.now).into_iter().find(|limit| limit.asks) {
+            let since = task.asks_for_time().and_then(|(_, limit)| limit.reached).unwrap_or(task.changed);
+            rows.push(Self { run_limit: Some(limit), ..Self::of_state(task, InboxKind::TimeLimit, since, asked) });
         }
         let held = task.hold.as_ref().filter(|_| task.is_held() && task.view.is_terminal());
         if let Some(hold) = held {
@@ -240,6 +251,7 @@ impl InboxRow {
                 tokens: None,
                 limit: None,
                 exactness: None,
+                run_limit: None,
                 why: None,
                 one_of: Vec::new(),
                 more_questions: 0,
@@ -258,7 +270,7 @@ impl InboxRow {
 
     /// Whether a person decides about a task that asks nothing itself.
     pub(crate) fn is_decision(&self) -> bool {
-        matches!(self.kind, InboxKind::Held | InboxKind::OverLimit)
+        matches!(self.kind, InboxKind::Held | InboxKind::OverLimit | InboxKind::TimeLimit)
     }
 
     /// Whether something is wrong with its task or server.
@@ -307,6 +319,7 @@ impl InboxRow {
             tokens: None,
             limit: None,
             exactness: None,
+            run_limit: None,
             why: None,
             one_of: Vec::new(),
             more_questions: 0,

@@ -109,8 +109,12 @@ pub struct IntentDto {
     pub kind: IntentKind,
     pub at: String,
     pub by: String,
-    /// In the person's words.
+    /// In the person's words, or what a limit found.
     pub reason: Option<String>,
+    /// Why, for programs: `tokenLimit`, `timeLimit` or `progressLimit` where a limit decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub reason_code: Option<String>,
     /// How far the server is with it; null when nothing was asked of the server.
     #[ts(type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"finishedAnyway\" | \"refused\" | null")]
     pub state: Option<CancelStateDto>,
@@ -229,6 +233,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
                 at: iso(*at),
                 by: by.to_string(),
                 reason: None,
+                reason_code: None,
                 state: None,
                 refused_why: None,
                 sent_at: None,
@@ -243,6 +248,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
         at: iso(wish.at),
         by: wish.by.name(),
         reason: wish.reason.clone(),
+        reason_code: wish.by.limit().map(|kind| kind.reason_code().to_owned()),
         state: task.stop_state().map(CancelStateDto::from),
         refused_why: match &wish.delivery {
             Delivery::Refused { why, .. } => Some(why.clone()),

@@ -12,7 +12,7 @@ use crate::dto::words::{Word, words};
 use crate::dto::{LogLineDto, iso};
 
 /// The part of Taskwarden that acts where a limit is reached, as its audit rows name it.
-const LIMIT: &str = "budget";
+const LIMITS: [&str; 2] = ["budget", "limits"];
 /// Who acts where no person, agent or server does.
 const TASKWARDEN: &str = "Taskwarden";
 
@@ -143,7 +143,9 @@ impl HistoryEvent {
             Actor::Person(person) => (HistoryLane::Person, ActorDto::Person, person.to_string()),
             Actor::Agent(_) => (HistoryLane::Agent, ActorDto::Agent, agent.to_owned()),
             Actor::Server(_) => (HistoryLane::Server, ActorDto::Server, server.to_owned()),
-            Actor::System(LIMIT) => (HistoryLane::Policy, ActorDto::Limit, TASKWARDEN.to_owned()),
+            Actor::System(part) if LIMITS.contains(part) => {
+                (HistoryLane::Policy, ActorDto::Limit, TASKWARDEN.to_owned())
+            }
             Actor::System(_) | Actor::Rule(_) => (HistoryLane::Policy, ActorDto::Taskwarden, TASKWARDEN.to_owned()),
             Actor::Control(_) => (HistoryLane::Policy, ActorDto::Taskwarden, event.actor.to_string()),
             Actor::Unknown(text) => (HistoryLane::Policy, ActorDto::Taskwarden, text.clone()),

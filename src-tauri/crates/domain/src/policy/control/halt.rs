@@ -19,6 +19,9 @@ pub struct HaltPolicy {
     pub tasks_listed: u32,
     /// Cancels that are recorded at a time, so that their commits share fsyncs. As for revocations.
     pub cancels_at_once: usize,
+    /// How long whoever halts waits until the calls that had left are listed. Judgement: their rows take about 100 ms on
+    /// a busy machine, and a person takes a second for an answer at once.
+    pub listed_within: Duration,
 }
 
 impl Default for HaltPolicy {
@@ -29,6 +32,7 @@ impl Default for HaltPolicy {
             reason_chars: 300,
             tasks_listed: 200,
             cancels_at_once: 64,
+            listed_within: SECOND,
         }
     }
 }

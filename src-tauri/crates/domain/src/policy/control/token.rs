@@ -32,6 +32,8 @@ pub struct ControlTokenPolicy {
     pub busy_retry: Duration,
     /// Tasks of one page of a list at most. Judgement: a model reads them.
     pub page_rows: u32,
+    /// Tasks of one page for a tool over MCP that names no limit. Judgement: about 1,500 tokens.
+    pub tool_rows: u32,
 }
 
 impl Default for ControlTokenPolicy {
@@ -49,6 +51,7 @@ impl Default for ControlTokenPolicy {
             calls_max: 16,
             busy_retry: SECOND,
             page_rows: 100,
+            tool_rows: 20,
         }
     }
 }

@@ -90,7 +90,7 @@ impl TaskFlag {
         match self {
             Self::Orphaned => handle.is_orphaned(),
             Self::Held => Figure::Held.counts(state),
-            Self::OverLimit => handle.asks_to_go_on(),
+            Self::OverLimit => handle.asks_at_limit(),
             Self::NeedsYou => state.needs_you(),
         }
     }

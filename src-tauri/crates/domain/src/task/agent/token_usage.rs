@@ -5,7 +5,7 @@
 
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
-use crate::rule::{LimitAction, TokenLimit};
+use crate::rule::{LimitAction, LimitKind, TokenLimit};
 use crate::task::decider::Decider;
 use crate::task::status::Intent;
 use crate::task::{Attention, Effect, Refusal, TaskHandle, Transition};
@@ -52,7 +52,7 @@ impl TaskHandle {
         let why = format!("{size}, the limit is {}", grouped(limit.tokens));
         if limit.at == LimitAction::Stop
             && goes_on
-            && let Ok(stop) = self.cancel(Decider::Limit, Some(&why), now)
+            && let Ok(stop) = self.cancel(Decider::Limit(LimitKind::Tokens), Some(&why), now)
         {
             step = stop;
         }
@@ -93,7 +93,9 @@ impl TaskHandle {
     #[must_use]
     pub fn cancelled_by_limit(&self) -> Option<&str> {
         match &self.intent {
-            Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) if cancel_request.by == Decider::Limit => {
+            Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request)
+                if matches!(cancel_request.by, Decider::Limit(_)) =>
+            {
                 cancel_request.reason.as_deref()
             }
             Intent::Cancel(_) | Intent::Revoked(_) | Intent::None | Intent::Unwatched { .. } => None,

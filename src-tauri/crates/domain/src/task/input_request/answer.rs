@@ -175,7 +175,7 @@ impl TaskHandle {
         let who = |decider: &Decider| match decider {
             Decider::Person(id) => id.to_string(),
             Decider::Agent(_) => "the agent".to_owned(),
-            Decider::Limit | Decider::Rule(_) | Decider::Control(_) => decider.name(),
+            Decider::Limit(_) | Decider::Rule(_) | Decider::Control(_) => decider.name(),
         };
         let text = format!("An answer of {} came too late: {} was first.", who(by), who(first));
         let status = self.view.task().map_or("working", |task| task.status.word()).to_owned();

@@ -93,7 +93,7 @@ impl TaskHandle {
                 if theirs { Ok(()) } else { Err(Refusal::NotForAgent(request.key.clone())) }
             }
             // A limit and a control token cancel; they answer nothing.
-            Decider::Limit | Decider::Control(_) => Err(Refusal::NotForAgent(request.key.clone())),
+            Decider::Limit(_) | Decider::Control(_) => Err(Refusal::NotForAgent(request.key.clone())),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::digest::sha256_hex;
 use crate::ids::{ConnectionId, RequestKey};
 use crate::policy::Policy;
 use crate::raw_message::Direction;
-use crate::task::input_request::{AskDoor, InputRequest, LiveQuestion, RequestState};
+use crate::task::input_request::{Ask, AskDoor, InputRequest, LiveQuestion, RequestState};
 use crate::task::payload::{Payload, PayloadKind};
 use crate::task::status::{Contact, Delivery};
 use crate::task::{Attention, Effect, TaskHandle, Told, Transition};
@@ -114,7 +114,7 @@ impl TaskHandle {
         now: Timestamp,
         policy: &Policy,
     ) -> (Transition, LiveOutcome) {
-        if !step.accepts_request(&key, now, policy) {
+        if !step.accepts_request(&key, &question.ask, now, policy) {
             return (step.settle(self, now), LiveOutcome::Rejected("this task asked too much".to_owned()));
         }
         let ask = question.ask.clone();
@@ -179,11 +179,19 @@ impl TaskHandle {
 }
 
 impl Transition {
-    /// Whether one more question fits. What does not is said once and ignored.
-    pub(crate) fn accepts_request(&mut self, key: &RequestKey, now: Timestamp, policy: &Policy) -> bool {
-        let fits =
-            self.next.requests.len() < policy.requests_per_task_max && key.as_str().len() <= policy.task_id_cap_bytes;
-        if !fits && self.next.told.insert(Told::TooMuchAsked) {
+    /// Whether one more question fits into what a task may ask over its life. The first that does not is said once, and
+    /// it and all later ones are ignored.
+    pub(crate) fn accepts_request(&mut self, key: &RequestKey, ask: &Ask, now: Timestamp, policy: &Policy) -> bool {
+        if self.next.told.contains(&Told::TooMuchAsked) {
+            return false;
+        }
+        let requests = &self.next.requests;
+        let asked: usize = requests.values().map(|request| request.ask.bytes()).sum();
+        let fits = requests.len() < policy.requests_per_task_max
+            && asked.saturating_add(ask.bytes()) <= policy.question_bytes_per_task
+            && key.as_str().len() <= policy.task_id_cap_bytes;
+        if !fits {
+            self.next.told.insert(Told::TooMuchAsked);
             let server = self.by_server();
             self.fact(now, server, Verb::Asked, "more than one task may ask; ignored from here on");
         }
@@ -203,7 +211,7 @@ impl Transition {
     pub(crate) fn open(&mut self, request: InputRequest, now: Timestamp) {
         let server = self.by_server();
         let kind = match &request.ask {
-            crate::task::input_request::Ask::Unsupported(_) => "unsupported".to_owned(),
+            Ask::Unsupported(_) => "unsupported".to_owned(),
             other => other.kind().to_owned(),
         };
         self.request_fact(now, server, Verb::Asked, &request.key, kind);

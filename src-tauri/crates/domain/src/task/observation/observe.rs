@@ -234,7 +234,7 @@ impl Transition {
                 more = more.saturating_add(1);
                 continue;
             }
-            if !self.accepts_request(key, now, policy) {
+            if !self.accepts_request(key, ask, now, policy) {
                 continue;
             }
             let state = if for_somebody {

@@ -1,6 +1,7 @@
 //! A server that asks more than people are shown at once.
 
 use super::*;
+use crate::task::Told;
 use crate::task::status::Phase;
 
 fn numbered(most: usize) -> Vec<String> {
@@ -45,6 +46,25 @@ fn questions_are_bounded_by_their_bytes_too() {
     let seen = Observation { outstanding: Some(outstanding), ..sight(TaskStatus::InputRequired, 20) };
     let handle = working().observe(&seen, &policy).next;
     assert_eq!((handle.open_questions(), handle.more_questions), (2, 7));
+}
+
+#[test]
+fn a_server_that_asks_another_large_form_at_each_look_is_cut_by_their_bytes_over_the_tasks_life() {
+    let policy = Policy { question_bytes_per_task: 10_000, ..policy() };
+    let large = || Ask::Form { message: "m".repeat(1_400), schema: serde_json::json!({}) };
+    let mut handle = working();
+    for number in 0..50 {
+        let outstanding = [(key(&format!("k{number}")), large())].into();
+        let seen = Observation { outstanding: Some(outstanding), ..sight(TaskStatus::InputRequired, 20 + number) };
+        handle = handle.observe(&seen, &policy).next;
+    }
+    let kept: usize = handle.requests.values().map(|request| request.ask.bytes()).sum();
+    assert!(kept <= 10_000, "closed questions count too: {kept}");
+    assert_eq!(handle.requests.len(), 6, "those that fit are kept whole, for their answers");
+    assert!(handle.told.contains(&Told::TooMuchAsked), "and it is said");
+    let small = [(key("small"), form())].into();
+    let seen = Observation { outstanding: Some(small), ..sight(TaskStatus::InputRequired, 90) };
+    assert!(!handle.observe(&seen, &policy).next.requests.contains_key(&key("small")), "from there on none is taken");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn a_limit_that_stops_asks_like_anybody_and_says_why() {
     let Intent::Cancel(cancel_request) = &step.next.intent else {
         panic!("it is asked to stop: {:?}", step.next.intent)
     };
-    assert_eq!(cancel_request.by, crate::task::decider::Decider::Limit);
+    assert_eq!(cancel_request.by, crate::task::decider::Decider::Limit(crate::rule::LimitKind::Tokens));
     assert_eq!(step.audit.first().map(|event| event.actor.clone()), Some(Actor::System("budget")));
     assert_eq!(step.next.cancelled_by_limit(), Some("60,001 tokens, the limit is 60,000"));
     let said = "A limit stops this task: 60,001 tokens, the limit is 60,000.";

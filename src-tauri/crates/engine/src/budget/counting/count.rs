@@ -50,13 +50,25 @@ pub(crate) async fn count_batch(
     on_blocking_thread(work).await.unwrap_or_else(|| batch.iter().map(at_most).collect())
 }
 
-/// Counts one result, or the error in its place, for a limit, off the caller's thread.
-pub(crate) async fn count_result(scale: &Arc<dyn TokenCounter>, family: Family, text: ResultText<'_>) -> PartCount {
+/// Counts one result, or the error in its place, for a limit, off the caller's thread; `None` when counting failed.
+pub(crate) async fn count_result(
+    scale: &Arc<dyn TokenCounter>,
+    family: Family,
+    text: ResultText<'_>,
+) -> Option<PartCount> {
     let (held, payload, is_error) = (Arc::clone(scale), text.payload.clone(), text.is_error);
     let work = move || held.count_part(family, ResultText { payload: &payload, is_error }.load());
-    on_blocking_thread(work)
-        .await
-        .unwrap_or_else(|| PartCount { count: per_byte(text.payload.bytes()), ..PartCount::default() })
+    on_blocking_thread(work).await
+}
+
+/// What limits take a result for that was not counted: one token a byte, or `most` where its media may be more.
+pub(crate) fn result_at_most(text: ResultText<'_>, most: u64) -> PartCount {
+    let bytes = text.payload.bytes();
+    if text.has_media() {
+        let count = per_byte(bytes.max(most));
+        return PartCount { count, media: count.tokens, ..PartCount::default() };
+    }
+    PartCount { count: per_byte(bytes), ..PartCount::default() }
 }
 
 /// Runs this on a thread for blocking work; `None` when it panicked.
@@ -99,7 +111,7 @@ pub(crate) fn at_most(item: &CountingItem) -> ItemCount {
         | CountingItem::Error(matter)
         | CountingItem::KeptOut(matter)
         | CountingItem::Status(matter) => ItemCount::own(per_byte(matter.text.bytes())),
-        CountingItem::Marker(_) => ItemCount::own(Count::ZERO),
+        CountingItem::Marker(..) => ItemCount::own(Count::ZERO),
     }
 }
 
@@ -138,7 +150,7 @@ fn count_item(scale: &dyn TokenCounter, item: &CountingItem, measure: &CountingM
         CountingItem::KeptOut(matter) | CountingItem::Status(matter) => {
             of(MessagePart::Text(matter.text.as_str()), &matter.text, MessageKind::Other)
         }
-        CountingItem::Marker(_) => ItemCount::own(Count::ZERO),
+        CountingItem::Marker(..) => ItemCount::own(Count::ZERO),
     }
 }
 

@@ -1,19 +1,22 @@
-//! The queue of texts to count, bounded by messages and by bytes. Nobody ever waits to add to it.
+//! The queue of texts to count, bounded by messages and by bytes, with a share for each agent. Nobody ever waits to add
+//! to it.
 //!
 //! Adding wakes nobody while the worker is awake: it looks at intervals until nothing came for one, so a call costs a
 //! short lock. What does not fit is entered at once as one token a byte, which is an upper bound. The worker's current
-//! batch is kept here, so that neither a panic nor a shutdown loses it. Read `count.rs` for the worker's part.
+//! batch is kept here, so that neither a panic nor a shutdown loses it. Whose turn it is says `agent_queues.rs`; read
+//! `count.rs` for the worker's part.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::policy::CountingPolicy;
+use domain::policy::{CountingPolicy, SharePolicy};
 use domain::task::payload::Payload;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
+use crate::budget::counting::agent_queues::{AgentQueues, QueueRoom};
 use crate::budget::counting::traffic::{AgentTraffic, Passed};
 use crate::budget::pending_results::ResultFacts;
 
@@ -32,8 +35,8 @@ pub(crate) enum CountingItem {
     KeptOut(TaskText),
     /// The status message that a poll of the agent shows from now on; empty where there is none.
     Status(TaskText),
-    /// Notified when everything before it is counted and entered.
-    Marker(Mutex<Option<oneshot::Sender<()>>>),
+    /// Notified when everything of this agent before it is counted and entered.
+    Marker(AgentId, Mutex<Option<oneshot::Sender<()>>>),
 }
 
 /// A text of a task.
@@ -47,20 +50,20 @@ pub(crate) struct TaskText {
 }
 
 impl CountingItem {
-    /// Whose window it enters; `None` for a marker.
-    pub(crate) fn agent(&self) -> Option<AgentId> {
+    /// Whose window it enters.
+    pub(crate) fn agent(&self) -> AgentId {
         match self {
-            Self::Traffic(seen) => Some(seen.agent),
+            Self::Traffic(seen) => seen.agent,
             Self::Arguments(matter)
             | Self::Result(matter, _)
             | Self::Error(matter)
             | Self::KeptOut(matter)
-            | Self::Status(matter) => Some(matter.agent),
-            Self::Marker(_) => None,
+            | Self::Status(matter) => matter.agent,
+            Self::Marker(agent, _) => *agent,
         }
     }
 
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let bytes = match self {
             Self::Traffic(seen) => seen.what.bytes(),
             Self::Arguments(matter)
@@ -68,7 +71,7 @@ impl CountingItem {
             | Self::Error(matter)
             | Self::KeptOut(matter)
             | Self::Status(matter) => matter.text.bytes(),
-            Self::Marker(_) => 0,
+            Self::Marker(..) => 0,
         };
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
@@ -83,7 +86,7 @@ impl CountingItem {
             | Self::Error(_)
             | Self::KeptOut(_)
             | Self::Status(_)
-            | Self::Marker(_) => return None,
+            | Self::Marker(..) => return None,
         };
         let is_list = matches!(seen.what, Passed::Tools { .. });
         (seen.handle.is_none() && !is_list).then(|| (seen.agent, seen.what.bytes()))
@@ -91,11 +94,8 @@ impl CountingItem {
 }
 
 /// What waits, under one lock.
-#[derive(Default)]
 struct Waiting {
-    items: VecDeque<CountingItem>,
-    /// Bytes of what waits and of the batch in hand.
-    bytes: usize,
+    queues: AgentQueues,
     /// Bytes of what passed outside of tasks and is not entered yet.
     uncounted: HashMap<AgentId, u64>,
     /// The worker sleeps until something comes.
@@ -104,8 +104,7 @@ struct Waiting {
 
 pub(crate) struct CountingQueue {
     waiting: Mutex<Waiting>,
-    messages_max: usize,
-    bytes_max: usize,
+    room: QueueRoom,
     batch: (usize, usize),
     look_every: Duration,
     /// Held by the worker for its life, and by the shutdown after it.
@@ -123,11 +122,12 @@ pub(crate) struct CountingQueue {
 pub(crate) type QueueConsumer<'a> = tokio::sync::MutexGuard<'a, ()>;
 
 impl CountingQueue {
-    pub(crate) fn new(numbers: &CountingPolicy) -> Self {
+    pub(crate) fn new(numbers: &CountingPolicy, shares: &SharePolicy) -> Self {
+        let room = QueueRoom::new(numbers, shares);
+        let waiting = Waiting { queues: AgentQueues::new(room), uncounted: HashMap::new(), is_asleep: false };
         Self {
-            waiting: Mutex::default(),
-            messages_max: numbers.queue_messages,
-            bytes_max: numbers.queue_bytes,
+            waiting: Mutex::new(waiting),
+            room,
             batch: (numbers.batch_messages, numbers.batch_bytes),
             look_every: numbers.look_every,
             consumer: tokio::sync::Mutex::default(),
@@ -146,12 +146,12 @@ impl CountingQueue {
             let sum = waiting.uncounted.entry(agent).or_default();
             *sum = sum.saturating_add(bytes);
         }
-        self.try_add(waiting, item, self.bytes_max)
+        self.try_add(waiting, item, self.room.bytes())
     }
 
     /// Adds something that may wait for room: alone, where it is larger than all the room there is.
     pub(crate) async fn push_later(&self, item: CountingItem) {
-        let most = self.bytes_max.max(item.bytes());
+        let most = self.room.bytes().max(item.bytes());
         let mut item = item;
         loop {
             let freed = self.freed.notified();
@@ -162,20 +162,18 @@ impl CountingQueue {
         }
     }
 
-    /// Adds an item unless there are too many with it, or more than `most` bytes.
+    /// Adds an item, where there is room for it among at most so many bytes.
     fn try_add(
         &self,
         mut waiting: parking_lot::MutexGuard<'_, Waiting>,
         item: CountingItem,
         most: usize,
     ) -> Option<CountingItem> {
-        let bytes = waiting.bytes.checked_add(item.bytes()).filter(|bytes| *bytes <= most);
-        let Some(bytes) = bytes.filter(|_| waiting.items.len() < self.messages_max) else { return Some(item) };
-        let fills = waiting.items.len() == self.messages_max / 2
-            || (waiting.bytes <= self.bytes_max / 2 && bytes > self.bytes_max / 2);
-        let is_awaited = matches!(item, CountingItem::Marker(_));
-        waiting.bytes = bytes;
-        waiting.items.push_back(item);
+        if !waiting.queues.has_room_for(&item, most) {
+            return Some(item);
+        }
+        let is_awaited = matches!(item, CountingItem::Marker(..));
+        let fills = waiting.queues.add(item);
         let was_asleep = std::mem::take(&mut waiting.is_asleep);
         drop(waiting);
         if is_awaited || fills {
@@ -204,6 +202,16 @@ impl CountingQueue {
         self.waiting.lock().uncounted.get(&agent).copied().unwrap_or(0)
     }
 
+    /// Agents with something that is not entered yet.
+    pub(crate) fn agents(&self) -> Vec<AgentId> {
+        self.waiting.lock().queues.agents()
+    }
+
+    /// Bytes of each agent that are not entered yet, and how many of one may wait.
+    pub(crate) fn bytes_by_agent(&self) -> (Vec<(AgentId, usize)>, usize) {
+        (self.waiting.lock().queues.bytes_by_agent(), self.room.agent_bytes())
+    }
+
     /// The right to take from the queue, for the worker.
     pub(crate) async fn consumer(&self) -> QueueConsumer<'_> {
         self.consumer.lock().await
@@ -219,7 +227,7 @@ impl CountingQueue {
         loop {
             {
                 let mut waiting = self.waiting.lock();
-                if !waiting.items.is_empty() {
+                if !waiting.queues.is_empty() {
                     return;
                 }
                 waiting.is_asleep = true;
@@ -243,9 +251,9 @@ impl CountingQueue {
         let (mut batch, mut bytes) = (Vec::new(), 0_usize);
         {
             let mut waiting = self.waiting.lock();
-            batch.reserve_exact(waiting.items.len().min(messages_max));
+            batch.reserve_exact(waiting.queues.messages().min(messages_max));
             while batch.len() < messages_max && bytes < bytes_max {
-                let Some(next) = waiting.items.pop_front() else { break };
+                let Some(next) = waiting.queues.next() else { break };
                 bytes = bytes.saturating_add(next.bytes());
                 batch.push(next);
             }
@@ -261,9 +269,8 @@ impl CountingQueue {
     /// The batch in hand was entered.
     pub(crate) fn finish_batch(&self, batch: &[CountingItem]) {
         *self.in_hand.lock() = None;
-        let bytes = batch.iter().map(CountingItem::bytes).fold(0, usize::saturating_add);
         let mut waiting = self.waiting.lock();
-        waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        batch.iter().for_each(|item| waiting.queues.entered(item));
         drop(waiting);
         self.freed.notify_waiters();
     }

@@ -74,7 +74,7 @@ async fn cancel_task(route: &DeliveryRoute, handle: &TaskHandle, task: UpstreamT
                     let acknowledged = handle.cancel_step(&Delivery::Acknowledged { at: now }, now);
                     match &seen {
                         Some(seen) => then(acknowledged, |next| {
-                            next.observe_within(seen, core.ledger.question_room(next.server), &core.policy)
+                            next.observe_within(seen, core.ledger.question_room(next), &core.policy)
                         }),
                         None => acknowledged,
                     }

@@ -12,6 +12,7 @@ use domain::task::decider::Decider;
 use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
+use tokio::sync::oneshot;
 
 use crate::access::halt_gate::work_of;
 use crate::connections::in_flight_call::InFlightCall;
@@ -25,20 +26,28 @@ pub(super) fn targets(core: &EngineCore, is_covered: impl Fn(HaltedWork<'_>) -> 
     open.iter().filter(|handle| is_covered(work_of(handle))).map(|handle| handle.id).collect()
 }
 
-/// Puts calls that had begun to leave on record, and asks everything that is to be cancelled.
-pub(super) fn begin(core: &Arc<EngineCore>, halt: HaltId, sent: Vec<(HandleId, Arc<InFlightCall>)>) {
+/// Puts calls that had begun to leave on record, and asks everything that is to be cancelled. What it returns ends when
+/// those calls are listed.
+pub(super) fn begin(
+    core: &Arc<EngineCore>,
+    halt: HaltId,
+    sent: Vec<(HandleId, Arc<InFlightCall>)>,
+) -> oneshot::Receiver<()> {
+    let (listed, are_listed) = oneshot::channel();
     let held = Arc::clone(core);
     core.supervisor.spawn("halt", async move {
         record_sent(&held, halt, sent).await;
+        drop(listed);
         cancel_all(&held, halt).await;
     });
+    are_listed
 }
 
 /// Goes on with what an earlier run began.
 pub(crate) fn go_on(core: &Arc<EngineCore>) {
     let Some(halt) = core.gate.state().current else { return };
     if halt.orders.iter().any(|order| order.has(HaltEffect::Running)) {
-        begin(core, halt.id, Vec::new());
+        drop(begin(core, halt.id, Vec::new()));
     }
 }
 

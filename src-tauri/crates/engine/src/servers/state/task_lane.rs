@@ -98,7 +98,7 @@ pub(crate) async fn run(
     }
     // The last progress lands before the end, after which none is accepted.
     let last = if ends(&step) { connection.take_progress(id) } else { None };
-    let room = |handle: &TaskHandle| core.ledger.question_room(handle.server);
+    let room = |handle: &TaskHandle| core.ledger.question_room(handle);
     let applied = core
         .must_apply(id, |handle, now| match &step {
             LaneUpdate::Seen(seen) => match &last {

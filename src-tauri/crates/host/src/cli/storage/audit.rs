@@ -1,14 +1,19 @@
-//! `taskwarden audit`: rows of the audit log, and whether every one still fits the row before it.
+//! `taskwarden audit`: rows of the audit log, whether every one still fits the row before it, and checkpoints.
 //!
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked is described in
 //! the registry's audit rows, what it cannot prove in ruling 29.
 
+mod checkpoint;
+mod export;
+mod export_file;
 pub(crate) mod list;
 
 use api::calls::core::storage::VerifyAudit;
 use api::dto::AuditVerifiedDto;
+use api::dto::core::audit::TreeVerifiedDto;
 use api::format::time::count;
 use clap::Subcommand;
+use serde::Serialize;
 
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
@@ -23,8 +28,21 @@ pub(crate) enum AuditCommand {
     List(Box<list::AuditListArgs>),
     /// Show one row with its neighbours, and what it does not prove.
     Show(list::ShowArgs),
-    /// Recompute the hash of every row and report the first that does not match. Exits with 1 if one does not match.
+    /// Recompute the hash of every row, compare every checkpoint with the rows, and report the first that does not match.
+    /// Exits with 1 if one does not match.
     Verify,
+    /// Sign the log as it is now, and print the signed note. Keep it where nobody else can change it.
+    Checkpoint,
+    /// Export rows with a proof that `taskwarden-verify` checks. Records the export and signs the log first.
+    Export(Box<export::ExportArgs>),
+}
+
+/// What `audit verify --json` prints.
+#[derive(Debug, Serialize)]
+struct AuditVerified {
+    #[serde(flatten)]
+    rows: AuditVerifiedDto,
+    checkpoints: TreeVerifiedDto,
 }
 
 pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
@@ -32,6 +50,8 @@ pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen)
         AuditCommand::List(command) => list::list(*command, config, screen).await,
         AuditCommand::Show(command) => list::show(command, config, screen).await,
         AuditCommand::Verify => verify(config, screen).await,
+        AuditCommand::Checkpoint => checkpoint::make(config, screen).await,
+        AuditCommand::Export(command) => export::export(*command, config, screen).await,
     }
 }
 
@@ -48,11 +68,13 @@ async fn verify(config: &Config, screen: &Screen) -> CommandResult {
         }
         screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
     };
-    let is_whole = found.broken.is_none();
+    let checkpoints = checkpoint::compare(&core, screen).await?;
+    let is_whole = found.broken.is_none() && checkpoints.broken.is_none();
     if screen.is_json() {
-        screen.json(&found)?;
+        screen.json(&AuditVerified { rows: found, checkpoints })?;
     } else {
         screen.line(&report(&found));
+        screen.line(&checkpoint::report(&checkpoints));
     }
     Ok(if is_whole { DONE } else { FAILED })
 }

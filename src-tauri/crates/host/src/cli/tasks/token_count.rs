@@ -7,6 +7,7 @@ use api::format::time;
 use api::format::tokens::{grouped, marked_tokens, token_count, tokens};
 
 use crate::cli::input::amount;
+use crate::cli::output::run_limits;
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::release_command;
 use crate::cli::output::sentences::{family, now, one_line, short_id};
@@ -30,6 +31,9 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
             None => String::new(),
         };
         screen.line(&format!("  it exceeded {limit} {} ({reached}): {at}{settled}", ago(&over.at)));
+    }
+    for limit in &task.run_limits {
+        screen.line(&format!("  {}", run_limits::line(limit, id)));
     }
     if let Some(held) = &task.held {
         screen.line(&format!("  {}", hold(held, exactness, &ago, id)));

@@ -40,6 +40,7 @@ fn task() -> TaskHandle {
         job: None,
         attempt: 1,
         hold: false,
+        run_limits: domain::task::TaskRunLimits::default(),
         agent_ttl: None,
     };
     TaskHandle::admit(call, at("14:00")).next
@@ -153,7 +154,12 @@ fn a_task_past_its_limit_says_which_and_what_happens() {
     let over_now = "61,000 tokens on warehouse; it has ended.";
     assert_eq!(told(&late, Attention::Problem), card(title, over_now, "#/tasks/ID"), "its result broke the limit");
     let mut stopped = over(LimitAction::Stop);
-    let wish = CancelRequest::new(&Decider::Limit, at("14:30"), Some("61000 tokens"), Delivery::Recorded);
+    let wish = CancelRequest::new(
+        &Decider::Limit(domain::rule::LimitKind::Tokens),
+        at("14:30"),
+        Some("61000 tokens"),
+        Delivery::Recorded,
+    );
     stopped.intent = Intent::Cancel(wish);
     let said = "A limit stops it. Asked at 14:30, not acknowledged yet.";
     assert_eq!(told(&stopped, Attention::Problem), card(title, said, "#/tasks/ID"));

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::home::{Core, Home};
+use crate::home::{Core, Home, PATIENCE};
 
-/// The longest any wait may take: a debug build on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at a level.
 const STEP: Duration = Duration::from_millis(100);
 /// The python that the system's packages belong to.

@@ -13,7 +13,7 @@ use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_vi
 use engine::{AgentCall, AgentTraffic, Passed};
 use serde_json::value::RawValue;
 
-use crate::gateway::clients::polls::PollVerdict;
+use crate::gateway::clients::polls::{PollKey, PollVerdict};
 use crate::gateway::conversion::modern_task;
 use crate::gateway::conversion::modern_task::TaskEnd;
 use crate::gateway::request_context::RequestContext;
@@ -186,13 +186,24 @@ impl<'a> UsageReport<'a> {
         self.report_passed();
     }
 
+    /// The interval to tell the agent with its answer: longer than the task's while the task goes on and the agent polls far
+    /// more often. An ended task is told as it is, so that every read of it is the same.
+    pub(crate) fn poll_interval(&self, handle: &TaskHandle) -> Duration {
+        let policy = &self.context.state.policy;
+        let hint = agent_task_times(handle, policy).hint;
+        if agent_view(handle, self.context.state.clock.now()).is_terminal() {
+            return hint;
+        }
+        self.context.state.polls.interval(&self.poll_key(Some(handle.id)), hint, policy.gateway.agent_poll_max)
+    }
+
     fn record_poll(&self, handle: Option<HandleId>, view: u64, hint: Duration, pushed: bool) -> PollVerdict {
-        self.context.state.polls.record(
-            (self.context.agent, self.context.session_name.clone(), handle),
-            view,
-            hint,
-            pushed,
-        )
+        let most = self.context.state.policy.gateway.polls_per_interval;
+        self.context.state.polls.record(self.poll_key(handle), view, hint, most, pushed)
+    }
+
+    fn poll_key(&self, handle: Option<HandleId>) -> PollKey {
+        (self.context.agent, self.context.session_name.clone(), handle)
     }
 
     /// A hash of what the agent sees of a task now: status, message, open questions, and the form of the result.

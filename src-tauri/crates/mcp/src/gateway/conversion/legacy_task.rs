@@ -32,10 +32,12 @@ impl LegacyTask {
 }
 
 /// The task as its agent sees it now; `None` when it does not see it. `theirs` is the server's own task object where it
-/// speaks this dialect: members that the gateway does not write stay.
+/// speaks this dialect: members that the gateway does not write stay. `interval` is that of its polls, where it is another than
+/// the task's.
 pub(crate) fn legacy_task(
     handle: &TaskHandle,
     theirs: Option<&RawValue>,
+    interval: Option<Duration>,
     now: Timestamp,
     policy: &Policy,
 ) -> Option<LegacyTask> {
@@ -61,7 +63,7 @@ pub(crate) fn legacy_task(
         Ttl::Unlimited | Ttl::Unsaid => Cow::Borrowed("null"),
     };
     set.push(("ttl", ttl));
-    set.push(("pollInterval", millis(facts.hint)));
+    set.push(("pollInterval", millis(interval.unwrap_or(facts.hint))));
     Some(LegacyTask { status, raw: raw(with_members(theirs, &set, &drop))? })
 }
 

@@ -52,6 +52,8 @@ pub(crate) struct ModernTaskFields {
     pub(crate) end: Option<TaskEnd>,
     /// `inputRequests` of a task that waits for answers.
     pub(crate) asks: Option<Box<RawValue>>,
+    /// The poll interval, where it is another than the task's.
+    pub(crate) interval: Option<Duration>,
 }
 
 /// The status of this dialect; `None` for a task that the agent does not see.
@@ -95,7 +97,7 @@ pub(crate) fn task(
         Ttl::For(span) => task.set("ttlMs", &millis(span)),
         Ttl::Unlimited | Ttl::Unsaid => task.raw("ttlMs", "null"),
     }
-    task.set("pollIntervalMs", &millis(facts.hint));
+    task.set("pollIntervalMs", &millis(fields.interval.unwrap_or(facts.hint)));
     let mut meta = None;
     for (name, value) in fields.theirs.as_deref().and_then(|said| members(said.get())).into_iter().flatten() {
         if name == "_meta" {

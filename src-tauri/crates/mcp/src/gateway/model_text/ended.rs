@@ -3,6 +3,7 @@
 //! A server's work counts as stopped only where the server says so. Which of these ends are errors is decided in
 //! `results/outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
 
+use domain::rule::LimitKind;
 use domain::server::ServerAct;
 use domain::task::decider::Decider;
 use domain::task::input_request::AskDoor;
@@ -84,10 +85,15 @@ pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
             let who = a_person("cancelled this call", &at(wish.at), wish.reason.as_deref());
             format!("{who} {work} Do not repeat this call unless the user asks for it.")
         }
-        Decider::Limit => {
-            let why = wish.reason.as_deref().unwrap_or("it used too many tokens");
+        Decider::Limit(kind) => {
+            let (limit, unsaid) = match kind {
+                LimitKind::Tokens => ("A token limit", "it used too many tokens"),
+                LimitKind::Time => ("A time limit", "it ran too long"),
+                LimitKind::Progress => ("A progress limit", "it showed no progress for too long"),
+            };
+            let why = wish.reason.as_deref().unwrap_or(unsaid);
             format!(
-                "A token limit cancelled this call {}: {why}. {work} Do not repeat this call as it is; the user can raise \
+                "{limit} cancelled this call {}: {why}. {work} Do not repeat this call as it is; the user can raise \
                  the limit in Taskwarden.",
                 at(wish.at)
             )

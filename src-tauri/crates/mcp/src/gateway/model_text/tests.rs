@@ -38,7 +38,7 @@ fn ends() -> Vec<(&'static str, String)> {
     let asked = |by: Decider, reason| wish(by, reason, Delivery::Recorded);
     let cancelled = |reason, work| ended::cancelled_by(Some(&asked(person(), reason)), work);
     let agent = Decider::Agent(AgentId::from_random(1));
-    let limit = asked(Decider::Limit, Some("60,001 tokens, the limit is 60,000"));
+    let limit = asked(Decider::Limit(domain::rule::LimitKind::Tokens), Some("60,001 tokens, the limit is 60,000"));
     let over = wish(person(), None, Delivery::Refused { at: AT, why: "it was over already".to_owned() });
     let lost = |why| ended::lost(&why);
     vec![

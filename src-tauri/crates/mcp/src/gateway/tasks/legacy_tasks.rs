@@ -34,7 +34,7 @@ pub(crate) async fn get(
 ) -> Result<Box<RawValue>, RequestError> {
     let watch = named(context, params).await?;
     let handle = watch.now();
-    let task = legacy_view::task(context, &handle).await?;
+    let task = legacy_view::polled(context, &handle, Some(usage.poll_interval(&handle))).await?;
     usage.set_task(&handle);
     usage.add_poll(&handle, &task.raw);
     if !task.is_over() {
@@ -109,7 +109,7 @@ pub(crate) async fn list(
         for handle in page {
             after = Some(handle.id);
             if context.server.is_none_or(|server| server == handle.server)
-                && let Some(task) = legacy_task::legacy_task(&handle, None, now, &context.state.policy)
+                && let Some(task) = legacy_task::legacy_task(&handle, None, None, now, &context.state.policy)
             {
                 tasks.push(task.raw.get().to_owned());
             }

@@ -1,4 +1,8 @@
 //! A task as a session of 2025-11-25 sees it, and waiting until it would see something else.
+//!
+//! How the object is written is in `conversion/legacy_task.rs`; what a poll costs is reported by its caller.
+
+use std::time::Duration;
 
 use domain::policy::LATE_REPLY_WAIT;
 use domain::task::TaskHandle;
@@ -17,13 +21,25 @@ use crate::server::rpc_error::RequestError;
 /// # Errors
 /// When it is unknown to its agent.
 pub(crate) async fn task(context: &RequestContext, handle: &TaskHandle) -> Result<LegacyTask, RequestError> {
+    polled(context, handle, None).await
+}
+
+/// The same as the answer to a poll, with the interval that the agent is told.
+///
+/// # Errors
+/// When it is unknown to its agent.
+pub(crate) async fn polled(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    interval: Option<Duration>,
+) -> Result<LegacyTask, RequestError> {
     // Only servers of the older eras have a connection for each agent (ruling 14).
     let theirs = match handle.seat {
         Some(_) => outcome::stored(context, handle, PayloadKind::Task).await?,
         None => None,
     };
     let now = context.state.clock.now();
-    legacy_task::legacy_task(handle, theirs.as_deref(), now, &context.state.policy)
+    legacy_task::legacy_task(handle, theirs.as_deref(), interval, now, &context.state.policy)
         .ok_or_else(RequestError::unknown_task)
 }
 

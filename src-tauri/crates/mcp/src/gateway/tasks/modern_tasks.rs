@@ -70,7 +70,8 @@ pub(crate) async fn whole(
         TaskDelivery::Pushed => None,
     };
     let write = |fields| modern_task::task(handle, kind, fields, now, &context.state.policy)?.finish();
-    let mut fields = ModernTaskFields::default();
+    let interval = (delivery == TaskDelivery::Polled).then(|| usage.poll_interval(handle));
+    let mut fields = ModernTaskFields { interval, ..ModernTaskFields::default() };
     if handle.view.task().is_some() {
         fields.theirs = outcome::stored(context, handle, PayloadKind::Task).await?;
     }
@@ -92,7 +93,7 @@ pub(crate) async fn whole(
             return Ok(task);
         }
     };
-    let bare = write(ModernTaskFields { theirs: fields.theirs.clone(), ..ModernTaskFields::default() })?;
+    let bare = write(ModernTaskFields { theirs: fields.theirs.clone(), interval, ..ModernTaskFields::default() })?;
     report(usage, handle, &bare, Some(&end), delivery);
     fields.end = Some(end);
     write(fields)
@@ -125,7 +126,7 @@ fn report(
 /// The one answer, when the agent sees it no more.
 pub(crate) async fn created(context: &RequestContext, handle: &TaskHandle) -> Result<Box<RawValue>, RequestError> {
     let theirs = outcome::stored(context, handle, PayloadKind::Task).await?;
-    let fields = ModernTaskFields { theirs, end: None, asks: None };
+    let fields = ModernTaskFields { theirs, ..ModernTaskFields::default() };
     modern_task::task(handle, Some("task"), fields, context.state.clock.now(), &context.state.policy)?.finish()
 }
 

@@ -48,6 +48,36 @@ async fn a_task_says_the_facts_of_this_era() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_that_polls_in_a_loop_is_answered_and_told_to_wait_longer() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::working()]).await;
+    let told = async || agent.get(&id).await.result()["pollIntervalMs"].as_u64().expect("an interval");
+    let first = told().await;
+    for _ in 0..20 {
+        assert!(told().await >= first, "every poll is answered");
+    }
+    assert!(told().await > first, "and the interval grows");
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_millis(2 * first)).await;
+        told().await;
+    }
+    assert_eq!(told().await, first, "until the agent waits");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ended_task_reads_the_same_however_often_the_agent_polls() {
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let end = PollReply::ToolError(r#"{"content":[],"isError":true}"#.into());
+    let id = task(&setup, &agent, vec![PollReply::working(), end]).await;
+    let ended = agent.until_status(&id, "completed").await;
+    for _ in 0..20 {
+        assert_eq!(agent.get(&id).await.result(), ended, "nothing of it changes any more");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_completed() {
     let setup = GatewaySetup::new().await;
     let agent = setup.modern(1);

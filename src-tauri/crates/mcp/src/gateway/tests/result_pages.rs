@@ -435,7 +435,11 @@ async fn a_stop_by_a_limit_is_read_by_the_agent() {
     tokio::pin!(waiting);
     assert!(tokio::time::timeout(SECOND, &mut waiting).await.is_err(), "it works");
     let why = "61000 tokens, the limit of a task is 60000";
-    setup.engine.cancel(id.parse().expect("an id"), Decider::Limit, Some(why.to_owned())).await.expect("asked to stop");
+    setup
+        .engine
+        .cancel(id.parse().expect("an id"), Decider::Limit(domain::rule::LimitKind::Tokens), Some(why.to_owned()))
+        .await
+        .expect("asked to stop");
     let ended = modern.until_status(&id, "cancelled").await;
     assert!(ended["statusMessage"].as_str().is_some_and(|said| said.contains(why)), "{ended}");
     let told = waiting.await.result();

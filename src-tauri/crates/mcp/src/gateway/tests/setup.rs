@@ -31,7 +31,7 @@ use crate::server::request_params::RequestParams;
 use crate::server::response_stream::{CancelReason, CancelReasonCell, ResponseStream, StreamMessage, StreamWriter};
 use crate::server::rpc_error::RequestError;
 use crate::server::session::{Session, SessionStart, SessionTransport};
-use crate::server::{Client, ClientProgram, ModernClient, Principal, RawResult, Request, Service};
+use crate::server::{AgentPrincipal, Client, ClientProgram, ModernClient, Principal, RawResult, Request, Service};
 use crate::wire::message::Id;
 
 /// The longest wait for a condition, by the paused clock.
@@ -209,7 +209,7 @@ impl GatewaySetup {
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": program, "version": "1"},
         });
         let hello = RequestParams::open(Some(raw(&hello))).expect("an object");
-        let principal = Principal { agent: AgentId::from_random(n), server: Some(self.server) };
+        let principal = Principal::Agent(AgentPrincipal { agent: AgentId::from_random(n), server: Some(self.server) });
         let scope = self.supervisor.scope();
         let serving = &self.policy.serving;
         let opening = SessionStart::read(name, &hello, Some(principal));
@@ -378,7 +378,7 @@ impl AgentClient {
             id: Id::from(1),
             method: method.to_owned(),
             params: RequestParams::open(Some(params))?,
-            principal: Some(Principal { agent: self.agent, server: self.door }),
+            principal: Some(Principal::Agent(AgentPrincipal { agent: self.agent, server: self.door })),
             mirrored: None,
         })
     }

@@ -1,8 +1,8 @@
 //! The `Mcp-Session-Id` of a 2025 client, which carries the session, so that a later core can restore it (decision
 //! 0024).
 //!
-//! It is signed and names its agent; for another agent it is unknown. Without a signing key, a session is named by its
-//! id alone and ends with the core.
+//! It is signed and names whom it was given to; for anybody else it is unknown. Without a signing key, a session is
+//! named by its id alone and ends with the core.
 
 use domain::policy::ServingPolicy;
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,12 @@ pub(crate) fn read(
 }
 
 fn owner(principal: Option<Principal>) -> String {
-    principal.map_or_else(String::new, |principal| {
-        let server = principal.server.map(|server| server.to_string()).unwrap_or_default();
-        format!("{} {server}", principal.agent)
-    })
+    match principal {
+        None => String::new(),
+        Some(Principal::Agent(agent)) => {
+            let server = agent.server.map(|server| server.to_string()).unwrap_or_default();
+            format!("{} {server}", agent.agent)
+        }
+        Some(Principal::Supervisor(token)) => token.to_string(),
+    }
 }

@@ -71,17 +71,20 @@ impl SessionTable {
         session: Arc<Session>,
         service: &dyn Service,
     ) -> Result<Arc<Session>, RequestError> {
-        let agent = session.principal().map(|principal| principal.agent);
-        let is_of_agent = |other: &Session| other.principal().map(|principal| principal.agent) == agent;
-        // Clients without an agent (the demo server's) share nothing with others.
+        let holder = session.principal();
+        let is_of_holder = |other: &Session| match (holder, other.principal()) {
+            (Some(holder), Some(other)) => holder.has_token_of(other),
+            _ => false,
+        };
+        // Clients without a token (the demo server's) share nothing with others.
         let is_over_share = |open: &HashMap<String, Arc<Session>>| {
-            agent.is_some()
+            holder.is_some()
                 && open.len() >= self.share
-                && open.values().filter(|one| is_of_agent(one)).count() >= self.share
+                && open.values().filter(|one| is_of_holder(one)).count() >= self.share
         };
         let is_idle = |session: &Session| session.is_idle_for(Duration::ZERO) && !service.is_busy(session);
         if is_over_share(&self.open.lock()) {
-            self.end_where(service, |session| is_of_agent(session) && is_idle(session));
+            self.end_where(service, |session| is_of_holder(session) && is_idle(session));
         }
         if self.open.lock().len() >= self.most {
             self.end_where(service, is_idle);
@@ -94,7 +97,7 @@ impl SessionTable {
             let most = self.share;
             return Err(RequestError::new(
                 RequestErrorKind::Internal,
-                format!("more than {most} sessions of this agent are open"),
+                format!("more than {most} sessions with this token are open"),
             ));
         }
         if open.len() >= self.most {

@@ -58,11 +58,21 @@ pub(crate) fn asks_raw(requests: &JsonFields<'_>, policy: &Policy) -> BTreeMap<R
     kept.map(|(key, raw)| (RequestKey::new(key), Payload::new(raw.get()))).collect()
 }
 
+/// What is said of a form that is more than one task may ask at once.
+const TOO_LARGE: &str = "with a form that is too large";
+
 fn elicitation(params: &JsonFields<'_>, policy: &Policy) -> Ask {
     let message = params.words("message", policy).unwrap_or_default();
     match params.text("mode").as_deref() {
         None | Some("form") => match form_schema(params.get("requestedSchema"), policy) {
-            Ok(schema) => Ask::Form { message, schema },
+            Ok(schema) => {
+                let form = Ask::Form { message, schema };
+                // A small text can be many values: `[0,0,0…]` takes sixteen times its length.
+                if form.bytes() > policy.open_question_bytes_per_task {
+                    return unsupported(ELICITATION, TOO_LARGE);
+                }
+                form
+            }
             Err(why) => unsupported(ELICITATION, why),
         },
         Some("url") => match params.text("url") {
@@ -80,7 +90,7 @@ fn elicitation(params: &JsonFields<'_>, policy: &Policy) -> Ask {
 fn form_schema(raw: Option<&RawValue>, policy: &Policy) -> Result<Value, &'static str> {
     let Some(raw) = raw else { return Ok(json!({"type": "object", "properties": {}})) };
     if raw.get().len() > policy.schema_cap_bytes {
-        return Err("with a form that is too large");
+        return Err(TOO_LARGE);
     }
     match serde_json::from_str(raw.get()) {
         Ok(Value::Object(schema)) => Ok(Value::Object(schema)),

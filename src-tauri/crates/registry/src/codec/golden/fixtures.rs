@@ -1,6 +1,7 @@
 //! One value of every shape that is stored: each variant of each enum, empty and full.
 
 mod escalations;
+mod limits;
 mod plans;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,7 +15,7 @@ use domain::ids::{
     UpstreamTaskId, WindowId,
 };
 use domain::ports::CallIntent;
-use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::rule::{LimitAction, LimitKind, TokenLimit};
 use domain::server::halt::{ConfirmedTool, Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage, RecoveryStep};
 use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAct, ServerAddress};
 use domain::task::decider::Decider;
@@ -27,12 +28,13 @@ use domain::task::status::{
 };
 use domain::task::{
     Audience, Escalation, HoldReason, HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy,
-    QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration,
+    QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle, TaskRunLimits, Told, UsualDuration,
 };
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use serde_json::{Value, json};
 
+pub(crate) use limits::rules;
 pub(crate) use plans::{control_tokens, plans};
 
 pub(crate) fn at(millis: i64) -> Timestamp {
@@ -73,6 +75,7 @@ pub(crate) fn bare_task() -> TaskHandle {
         hold: None,
         tokens: None,
         over_limit: None,
+        run_limits: TaskRunLimits::default(),
         cancelled_for_agent: None,
         failed_for_agent: None,
         escalation: Escalation::default(),
@@ -128,6 +131,7 @@ pub(crate) fn full_task() -> TaskHandle {
             at: at(25),
             settled: Some((ada(), at(26))),
         }),
+        run_limits: limits::run_limits(),
         cancelled_for_agent: Some(at(27)),
         failed_for_agent: Some("it failed".into()),
         loss_cause: Some(at(44)),
@@ -233,14 +237,14 @@ pub(crate) fn deliveries() -> Vec<Delivery> {
 }
 
 pub(crate) fn deciders() -> Vec<Decider> {
-    vec![Decider::Person(ada()), Decider::Agent(AgentId::from_random(53)), Decider::Limit]
+    vec![Decider::Person(ada()), Decider::Agent(AgentId::from_random(53)), Decider::Limit(LimitKind::Tokens)]
 }
 
 pub(crate) fn intents() -> Vec<Intent> {
     let wish =
         |by: Decider, delivery| CancelRequest { by, at: at(54), reason: Some("enough".into()), delivery, sent: None };
     let mut intents: Vec<Intent> =
-        deliveries().into_iter().map(|way| Intent::Cancel(wish(Decider::Limit, way))).collect();
+        deliveries().into_iter().map(|way| Intent::Cancel(wish(Decider::Limit(LimitKind::Tokens), way))).collect();
     intents.extend(deciders().into_iter().map(|by| {
         let wish = wish(by, Delivery::Recorded);
         Intent::Revoked(CancelRequest { sent: Some(at(55)), reason: None, ..wish })
@@ -337,7 +341,8 @@ pub(crate) fn requests() -> Vec<InputRequest> {
         requests.push(request(Ask::Roots, listed(), state));
     }
     for way in deliveries() {
-        let state = RequestState::Confirmed(answered(Decider::Limit, AnswerAction::Accept, way, None));
+        let state =
+            RequestState::Confirmed(answered(Decider::Limit(LimitKind::Tokens), AnswerAction::Accept, way, None));
         requests.push(request(Ask::Roots, listed(), state));
     }
     requests.push(request(Ask::Roots, listed(), RequestState::Withdrawn { at: at(84), why: "gone".into() }));
@@ -385,27 +390,6 @@ pub(crate) fn servers() -> Vec<Server> {
         });
     }
     servers
-}
-
-pub(crate) fn rules() -> Vec<Rule> {
-    let limit = |at| Some(TokenLimit { tokens: 1, at });
-    let full = Rule {
-        scope: RuleScope::Tool(ServerId::from_random(100), "a:b".into()),
-        asked: Some(AudienceRule::AgentThenPeople { after: Duration::from_millis(1_500) }),
-        repeat: Some(RepeatRule::Join),
-        hold_results: Some(true),
-        promote_after: Some(Duration::from_secs(3)),
-        hold_cut: Some(false),
-        result_limit: limit(LimitAction::Warn),
-        task_limit: limit(LimitAction::Ask),
-        window_limit: limit(LimitAction::Hold),
-    };
-    let mut rules = vec![Rule::new(RuleScope::Server(ServerId::from_random(101))), full];
-    for asked in [AudienceRule::People, AudienceRule::Agent, AudienceRule::Both] {
-        let scope = RuleScope::Agent(AgentId::from_random(102));
-        rules.push(Rule { asked: Some(asked), repeat: Some(RepeatRule::New), ..Rule::new(scope) });
-    }
-    rules
 }
 
 pub(crate) fn halts() -> Vec<Halt> {

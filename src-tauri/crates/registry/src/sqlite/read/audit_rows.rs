@@ -95,6 +95,17 @@ impl Conditions {
         self
     }
 
+    /// Gives the values for a window and its conditions.
+    fn bind(&self, find: &mut StatementBatch, range: NumberRange) {
+        find.with(whole(range.low)).with(whole(range.high));
+        for value in &self.values {
+            match value {
+                Bound::Text(text) => find.add_value(text.clone()),
+                Bound::Whole(number) => find.add_value(*number),
+            }
+        }
+    }
+
     fn of(filter: &AuditFilter) -> Self {
         let AuditFilter { first: _, last: _, since, until, actor, verbs, subject, server, agent, task, text } = filter;
         let mut all = Self::default();
@@ -156,15 +167,8 @@ async fn window(
         "SELECT number, at, actor, verb, subject, note, previous, hash, origin, layout, server, agent, detail, salt, \
          commitment, handle FROM audit WHERE number BETWEEN ? AND ?{} ORDER BY number {direction} LIMIT ?",
         conditions.sql
-    ))
-    .with(whole(range.low))
-    .with(whole(range.high));
-    for value in &conditions.values {
-        match value {
-            Bound::Text(text) => find.add_value(text.clone()),
-            Bound::Whole(number) => find.add_value(*number),
-        }
-    }
+    ));
+    conditions.bind(&mut find, range);
     find.add_value(i64::try_from(limit).unwrap_or(i64::MAX));
     find.rows(connection).await
 }
@@ -200,6 +204,27 @@ fn stored(row: &SqliteRow) -> Result<AuditRow, sqlx::Error> {
 }
 
 impl SqliteRegistry {
+    /// How many rows up to this one pass a filter.
+    pub(crate) async fn count_audit_rows(&self, filter: AuditFilter, upto: u64) -> Result<u64, RegistryError> {
+        let failed = || self.base.failed("count audit rows");
+        let conditions = Conditions::of(&filter);
+        let mut reader = self.reader().await?;
+        let (first, last) = ends(&mut reader).await.map_err(failed())?;
+        let query = AuditQuery { filter, order: AuditOrder::OldestFirst, behind: None, limit: 1 };
+        let mut left = NumberRange::of(&query, first, last.min(upto));
+        let mut all = 0_u64;
+        while !left.is_empty() {
+            let range = left.next_window(query.order);
+            let mut find = StatementBatch::default();
+            find.add(&format!("SELECT count(*) FROM audit WHERE number BETWEEN ? AND ?{}", conditions.sql));
+            conditions.bind(&mut find, range);
+            let found = find.rows(&mut reader).await.map_err(failed())?;
+            let counted: i64 = found.first().map_or(Ok(0), |row| row.try_get(0)).map_err(failed())?;
+            all = all.saturating_add(unsigned(counted));
+        }
+        Ok(all)
+    }
+
     /// A page of audit rows by a filter.
     pub(crate) async fn read_audit_rows(&self, query: AuditQuery) -> Result<AuditRows, RegistryError> {
         let failed = || self.base.failed("read the audit log");

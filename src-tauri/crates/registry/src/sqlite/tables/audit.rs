@@ -3,6 +3,8 @@
 //! Rows are added inside the transaction they describe (`write/transaction.rs`) and never changed. The hash, and what a
 //! stand-alone verifier needs, is described in `docs/audit.md`; the chain is checked in `read/audit_check.rs`.
 
+pub(crate) mod checkpoints;
+
 use std::ops::RangeInclusive;
 
 use domain::audit::AuditEvent;

@@ -96,7 +96,7 @@ impl TaskIndexColumns {
             undelivered: handle.is_undelivered(),
             orphaned: handle.is_orphaned(),
             held: handle.is_held(),
-            over_limit: handle.asks_to_go_on(),
+            over_limit: handle.asks_at_limit(),
             settled: handle.is_settled_loss(phase),
         }
     }

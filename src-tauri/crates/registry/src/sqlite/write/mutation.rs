@@ -14,6 +14,7 @@ use super::removal::RemovalPlan;
 use crate::sqlite::tables::agents::AgentRow;
 use crate::sqlite::tables::agents::control::ControlRow;
 use crate::sqlite::tables::audit::VerifiedMark;
+use crate::sqlite::tables::audit::checkpoints::SigningRow;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
@@ -51,6 +52,8 @@ pub(crate) enum Mutation {
     Remove(Box<RemovalPlan>),
     /// How far the audit chain is verified.
     MarkVerified(VerifiedMark),
+    /// The tree over the audit log, or what was signed of it.
+    Sign(Box<SigningRow>),
 }
 
 /// What became of a mutation.
@@ -131,7 +134,8 @@ impl Mutation {
             | Self::PutTools(_)
             | Self::Hide(_)
             | Self::PutRoute(_)
-            | Self::MarkVerified(_) => false,
+            | Self::MarkVerified(_)
+            | Self::Sign(_) => false,
         }
     }
 }

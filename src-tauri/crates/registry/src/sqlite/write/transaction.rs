@@ -69,6 +69,7 @@ impl BatchShape {
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
             Mutation::PutControl(row) => alike(row.shape(), row.audit().len()),
             Mutation::PutRoute(row) => alike(22, row.audit.len()),
+            Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
         }
     }
 }
@@ -122,6 +123,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
                 | Mutation::Remove(_)
+                | Mutation::Sign(_)
                 | Mutation::MarkVerified(_) => {}
             }
         }
@@ -272,6 +274,11 @@ impl<'a> WriteTransaction<'a> {
             }
             Mutation::Remove(removal) => {
                 self.remove(connection, removal).await?;
+                Ok(MutationOutcome::Done)
+            }
+            Mutation::Sign(row) => {
+                audit::checkpoints::put(&mut self.batch, row);
+                self.add_audit(connection, row.audit()).await?;
                 Ok(MutationOutcome::Done)
             }
             Mutation::MarkVerified(mark) => {

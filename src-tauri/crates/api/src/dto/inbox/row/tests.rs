@@ -1,13 +1,15 @@
 //! What needs a person, by its rows in the inbox and by its figure, is the same.
 
+use std::time::Duration;
+
 use domain::ids::{AgentId, HostId, PersonId};
-use domain::rule::{LimitAction, TokenLimit};
+use domain::rule::{LimitAction, RuleLevel, RuleSource, RunAction, TokenLimit};
 use domain::server::ServerAct;
 use domain::task::figures::CountedState;
 use domain::task::input_request::AskDoor;
 use domain::task::payload::ResultRef;
 use domain::task::status::{CancelRequest, Due, DueWhy, GoneWhy, Intent, Outcome};
-use domain::task::{OverLimit, ResultHold};
+use domain::task::{OverLimit, ResultHold, TaskRunLimit};
 use testkit::contract::ContractFixtures;
 
 use super::*;
@@ -50,7 +52,7 @@ fn tasks() -> Vec<TaskHandle> {
     for view in views {
         for contact in &contacts {
             for intent in &intents {
-                for flags in 0..16_u32 {
+                for flags in 0..32_u32 {
                     let has = |bit: u32| flags & (1 << bit) != 0;
                     let limit = TokenLimit { tokens: 1_000, at: LimitAction::Ask };
                     let mut one = TaskHandle {
@@ -68,6 +70,17 @@ fn tasks() -> Vec<TaskHandle> {
                         due: has(2).then_some(Due { at: NOW, why: DueWhy::Agreed }),
                         ..call.clone()
                     };
+                    if has(4) {
+                        one.run_limits.time = Some(TaskRunLimit {
+                            agreed: Duration::from_secs(1),
+                            allowed: Duration::from_secs(1),
+                            action: RunAction::Ask,
+                            rule: RuleSource { level: RuleLevel::Tool, version: 1 },
+                            due: NOW,
+                            reached: Some(NOW),
+                            removed: None,
+                        });
+                    }
                     if has(3) {
                         one.requests.insert(RequestKey::new("a"), question());
                     }

@@ -104,7 +104,7 @@ pub(crate) async fn list(command: AuditListArgs, config: &Config, screen: &Scree
         lines,
     );
     if let Some(broken) = page.rows.iter().find(|row| !row.fits) {
-        screen.warning(&format!("Row {} does not fit its hash: it was changed.", broken.number));
+        screen.warning(&format!("Row {} does not match its hash: it was changed.", broken.number));
     }
     if let Some(next) = page.next {
         screen.note(&format!("More: add `--before {next}`."));

@@ -1,0 +1,79 @@
+//! Checkpoints of the audit log: one is made now, and those that are there are compared with the rows.
+//!
+//! The engine and the registry make and compare them; the formats are in `docs/audit.md`.
+
+use domain::audit::Verb;
+use domain::ports::TreeStart;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use ts_rs::TS;
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::calls::Nothing;
+use crate::dto::core::audit::{CheckpointDto, TreeVerifiedDto, hex, unhex};
+use crate::dto::core::storage::BrokenRowDto;
+use crate::dto::iso;
+use crate::error::{ApiError, Code};
+
+/// A comparison of checkpoints with the rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct VerifyTree {
+    /// All checkpoints; otherwise the newest ones.
+    pub whole: bool,
+    /// Go on after a call that stopped: its `next` value.
+    pub after: Option<String>,
+}
+
+impl Api {
+    /// Makes a checkpoint of the audit log now.
+    ///
+    /// # Errors
+    /// When no core runs, or the log cannot be signed.
+    pub async fn audit_checkpoint(&self, caller: &Caller, _input: Nothing) -> Result<CheckpointDto, ApiError> {
+        let engine = &self.live()?.engine;
+        let made = engine.checkpoint(&caller.person, Verb::Checkpointed, String::new()).await?;
+        Ok(CheckpointDto::of(&made))
+    }
+
+    /// Compares checkpoints with the rows, in stretches; many of them in several calls.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn audit_verify_tree(&self, _caller: &Caller, input: VerifyTree) -> Result<TreeVerifiedDto, ApiError> {
+        let until = Instant::now() + self.policy.asking.verify_limit;
+        let policy = &self.policy.audit;
+        let (mut start, rows) = match input.after {
+            Some(text) => (TreeStart::After(unhex(&text).ok_or_else(bad_place)?), policy.tree_rows_at_once),
+            None if input.whole => (TreeStart::First, policy.tree_rows_at_once),
+            None => (TreeStart::Recent, policy.checked_rows),
+        };
+        let mut compared = 0_u64;
+        loop {
+            let check = self.registry.check_tree(start, rows).await?;
+            compared = compared.saturating_add(check.compared);
+            // Without a core each command is one process, and has the time that it needs.
+            let is_late = self.is_running() && Instant::now() >= until;
+            match check.next {
+                Some(next) if check.broken.is_none() && !is_late => start = TreeStart::After(next),
+                next => {
+                    let unsigned = self.registry.unsigned_rows(policy.checkpoint_rows).await?;
+                    let late = unsigned.since.filter(|since| since.plus(policy.unsigned_told_after) < self.now());
+                    return Ok(TreeVerifiedDto {
+                        compared,
+                        newest: check.newest,
+                        unsigned: unsigned.rows,
+                        late_since: late.map(iso),
+                        broken: check.broken.map(|broken| BrokenRowDto { number: broken.size, why: broken.why }),
+                        next: next.as_deref().map(hex),
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn bad_place() -> ApiError {
+    ApiError::new(Code::Usage, "`after`: this is no `next` value", "Begin again without `after`.")
+}

@@ -1,0 +1,159 @@
+//! The lines of an export, with the hashes that prove them.
+//!
+//! Their shape is that of the crate `verify`, which reads them; nothing here decides what is exported.
+
+use std::borrow::Cow;
+
+use domain::ports::{AuditRow, Checkpoint, LeafSpan, LogHash};
+use serde::Serialize;
+use verify::chain::{ChainRow, START};
+use verify::export::{EarlierTree, ExportLine, FORMAT, GapKind, Manifest, RowLine, Trailer, texts_of};
+use verify::filter::{RowFilter, RowMatch};
+use verify::tree::{LeafRange, consistency_ranges, inclusion_ranges};
+use verify::{hex, note::SignedNote};
+
+use super::ExportGaps;
+use crate::api::Api;
+use crate::error::{ApiError, Code};
+
+fn line(line: &impl Serialize) -> Result<String, ApiError> {
+    serde_json::to_string(line).map(|text| text + "\n").map_err(|error| ApiError::unwritable(&error))
+}
+
+/// Whether a row passes a filter: by its hashed fields, and by the words of its note.
+pub(super) fn matches(filter: &RowFilter, row: &AuditRow) -> bool {
+    let fields = ChainRow {
+        number: row.number,
+        layout: row.layout,
+        at: row.at.as_millis(),
+        actor: &row.actor,
+        verb: &row.verb,
+        subject: &row.subject,
+        server: &row.server,
+        agent: &row.agent,
+        text: None,
+        commitment: row.commitment,
+    };
+    let note = row.note.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let has_words = |words: &String| note.contains(&words.to_ascii_lowercase());
+    filter.matches(&fields) == RowMatch::Yes && filter.text.as_ref().is_none_or(has_words)
+}
+
+/// A row, or a stub of one that does not match; with its place in the tree where no other row shows it.
+pub(super) fn row(row: &AuditRow, is_row: bool, path: Option<Vec<LogHash>>) -> Result<String, ApiError> {
+    // Rows of layout 1 have no commitment, so their hash needs their text.
+    let has_text = is_row || row.layout == 1;
+    let text = |text: &Option<String>| text.clone().filter(|_| has_text).map(Cow::Owned);
+    let is_whole = row.note.is_some() && has_text;
+    let line_of = RowLine {
+        number: row.number,
+        layout: row.layout,
+        at: row.at.as_millis(),
+        actor: Cow::Borrowed(&row.actor),
+        verb: Cow::Borrowed(&row.verb),
+        subject: Cow::Borrowed(&row.subject),
+        server: Cow::Borrowed(&row.server),
+        agent: Cow::Borrowed(&row.agent),
+        note: text(&row.note),
+        origin: text(&row.origin),
+        detail: text(&row.detail),
+        salt: row.salt.as_ref().filter(|_| is_whole).map(|salt| Cow::Owned(hex::encode(salt))),
+        commitment: row.commitment.map(|commitment| Cow::Owned(hex::encode(&commitment))),
+        hash: Cow::Owned(hex::encode(&row.hash)),
+        previous: path.is_some().then(|| Cow::Owned(hex::encode(&row.previous))),
+        path: path.map(|path| texts_of(&path)),
+    };
+    let boxed = Box::new(line_of);
+    line(&if is_row { ExportLine::Row(boxed) } else { ExportLine::Stub(boxed) })
+}
+
+pub(super) fn trailer(rows: u64, stubs: u64) -> Result<String, ApiError> {
+    line(&ExportLine::Trailer(Trailer { rows, stubs }))
+}
+
+fn incomplete() -> ApiError {
+    ApiError::new(
+        Code::Failed,
+        "the tree over the audit log is not complete, so nothing can be proven",
+        "`taskwarden audit verify` says which row is missing.",
+    )
+}
+
+impl Api {
+    /// The roots over these leaves; `None` where one is not known.
+    async fn roots(&self, ranges: Vec<LeafRange>) -> Result<Option<Vec<LogHash>>, ApiError> {
+        let spans = ranges.into_iter().map(|LeafRange { begin, end }| LeafSpan { begin, end }).collect();
+        Ok(self.registry.tree_roots(spans).await?.into_iter().collect())
+    }
+
+    /// The roots of the largest complete subtrees over these leaves.
+    async fn cover(&self, range: LeafRange) -> Result<Vec<String>, ApiError> {
+        let span = |subtree: verify::tree::Subtree| {
+            let begin = subtree.index << subtree.level;
+            LeafRange { begin, end: begin + (1 << subtree.level) }
+        };
+        let roots = self.roots(range.cover().into_iter().map(span).collect()).await?;
+        Ok(texts_of(&roots.ok_or_else(incomplete)?))
+    }
+
+    /// The inclusion proof of each row.
+    pub(super) async fn paths(&self, rows: &[AuditRow], size: u64) -> Result<Vec<Vec<LogHash>>, ApiError> {
+        let ranges: Vec<Vec<LeafRange>> =
+            rows.iter().map(|row| inclusion_ranges(row.number.saturating_sub(1), size)).collect();
+        let lengths: Vec<usize> = ranges.iter().map(Vec::len).collect();
+        let roots = self.roots(ranges.into_iter().flatten().collect()).await?;
+        let mut roots = roots.ok_or_else(incomplete)?.into_iter();
+        Ok(lengths.into_iter().map(|length| roots.by_ref().take(length).collect()).collect())
+    }
+
+    /// Proofs that earlier trees are the beginning of this one: those of the newest checkpoints.
+    async fn earlier(&self, size: u64, is_shown: impl Fn(u64) -> bool) -> Result<Vec<EarlierTree>, ApiError> {
+        let known = self.registry.checkpoints(self.policy.audit.export_earlier_max).await?;
+        let mut sizes: Vec<u64> = known.into_iter().map(|one| one.size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut proofs = Vec::new();
+        for earlier in sizes.into_iter().filter(|earlier| *earlier < size && !is_shown(*earlier)) {
+            if let Some(proof) = self.roots(consistency_ranges(earlier, size)).await? {
+                proofs.push(EarlierTree { size: earlier, proof: texts_of(&proof) });
+            }
+        }
+        Ok(proofs)
+    }
+
+    /// The first line of a file about these leaves.
+    pub(super) async fn manifest(
+        &self,
+        filter: RowFilter,
+        gaps: ExportGaps,
+        checkpoint: &Checkpoint,
+        rows: LeafRange,
+    ) -> Result<String, ApiError> {
+        let (first, last) = (rows.begin.saturating_add(1), rows.end);
+        let before = LeafRange { begin: 0, end: rows.begin };
+        let after = LeafRange { begin: rows.end, end: checkpoint.size };
+        let has_stubs = gaps == ExportGaps::Stubs;
+        let (before, after) = match gaps.kind() {
+            GapKind::Stubs => (self.cover(before).await?, self.cover(after).await?),
+            GapKind::Hashes => (Vec::new(), Vec::new()),
+        };
+        let previous = if first == 1 { START } else { self.one_row(first).await?.previous };
+        let origin =
+            SignedNote::parse(&checkpoint.note).ok().and_then(|note| note.text().lines().next().map(str::to_owned));
+        let manifest = Manifest {
+            format: FORMAT.into(),
+            origin: origin.ok_or_else(incomplete)?,
+            keys: self.registry.log_keys().await?.into_iter().map(|key| key.public).collect(),
+            checkpoint: checkpoint.note.clone(),
+            filter,
+            gaps: gaps.kind(),
+            first,
+            last,
+            previous: hex::encode(&previous),
+            before,
+            after,
+            earlier: self.earlier(checkpoint.size, |size| has_stubs && (first..=last).contains(&size)).await?,
+        };
+        line(&ExportLine::Manifest(Box::new(manifest)))
+    }
+}

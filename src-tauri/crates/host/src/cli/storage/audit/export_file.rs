@@ -1,0 +1,75 @@
+//! A file that gets its name when it is complete and on the disk; until then it lies beside its place, under another name.
+//!
+//! Only the user can read it. When it is dropped unfinished, nothing is left.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use api::{ApiError, Code};
+
+/// An export that is being written.
+pub(super) struct ExportFile {
+    place: PathBuf,
+    partial: PathBuf,
+    writer: Option<BufWriter<File>>,
+}
+
+fn failed(path: &Path, error: &io::Error) -> ApiError {
+    ApiError::new(
+        Code::Failed,
+        format!("`{}` cannot be written: {error}", path.display()),
+        "Choose another place with `-o FILE`, or make room; no incomplete file was left.",
+    )
+}
+
+impl ExportFile {
+    pub(super) fn create(place: &Path) -> Result<Self, ApiError> {
+        let refused = |why: &str| {
+            let message = format!("`{}` {why}", place.display());
+            Err(ApiError::new(Code::Usage, message, "Give the path of a file with `-o FILE`."))
+        };
+        let Some(name) = place.file_name() else { return refused("is not a file name") };
+        if place.is_dir() {
+            return refused("is a folder");
+        }
+        let mut partial_name = name.to_owned();
+        partial_name.push(format!(".{}.partial", std::process::id()));
+        let partial = place.with_file_name(partial_name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&partial).map_err(|error| failed(place, &error))?;
+        Ok(Self { place: place.to_owned(), partial, writer: Some(BufWriter::new(file)) })
+    }
+
+    pub(super) fn write(&mut self, text: &str) -> Result<(), ApiError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write_all(text.as_bytes()).map_err(|error| failed(&self.place, &error))
+    }
+
+    /// Puts it at its place; on the disk when it returns, also after a power cut.
+    pub(super) fn finish(mut self) -> Result<(), ApiError> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let synced = writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all());
+        let done = synced.and_then(|()| fs::rename(&self.partial, &self.place)).and_then(|()| {
+            let folder = self.place.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())
+        });
+        done.map_err(|error| {
+            // The error is told; what is left of the file is of no use.
+            let _ = fs::remove_file(&self.partial);
+            failed(&self.place, &error)
+        })
+    }
+}
+
+impl Drop for ExportFile {
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            // Nobody is left to be told.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The `CheckpointStore` port on SQLite: the tree over the audit log grows, and what was signed of it is stored.
+//!
+//! Rows and columns are in `tables/audit/checkpoints.rs`, subtrees in `read/audit_tree.rs`, the comparison with the rows in
+//! `read/checkpoint_check.rs`. Nothing is signed here.
+
+use domain::ports::{
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, PortFuture,
+    RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+};
+use domain::time::Timestamp;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Connection, Row};
+use verify::chain::{Hash, START};
+use verify::tree::{Frontier, LeafRange, Subtree, leaf_hash};
+
+use super::read::audit_tree::TreeReader;
+use super::tables::audit::checkpoints::{CHECKPOINT_COLUMNS, NODE_LEVELS, SigningRow, read_checkpoint, read_key};
+use super::write::mutation::Mutation;
+use super::{SqliteRegistry, unsigned, whole};
+
+/// Keys read at most; the limit only keeps a damaged file from filling the memory.
+const KEYS_MAX: u32 = 10_000;
+/// The end of the name of a log.
+const PROGRAM: &str = "taskwarden";
+
+/// What the tree is about at one moment.
+pub(crate) struct LogState {
+    pub(crate) origin: String,
+    pub(crate) frontier: Frontier,
+    /// The last row that was written.
+    pub(crate) last: u64,
+    /// The first row that is still there, or the next one when none is.
+    pub(crate) first: u64,
+}
+
+impl SqliteRegistry {
+    pub(crate) async fn log_state(&self, connection: &mut SqliteConnection) -> Result<LogState, RegistryError> {
+        let failed = || self.base.failed("read the tree of the audit log");
+        let row = sqlx::query(
+            "SELECT log_id, audit_frontier, audit_number, \
+             (SELECT coalesce(min(number), store.audit_number + 1) FROM audit) FROM store WHERE one = 1",
+        )
+        .fetch_one(connection)
+        .await
+        .map_err(failed())?;
+        let id: &str = row.try_get(0).map_err(failed())?;
+        let frontier: Option<&[u8]> = row.try_get(1).map_err(failed())?;
+        let frontier = match frontier {
+            Some(bytes) => Frontier::from_bytes(bytes).ok_or_else(|| RegistryError::Damaged {
+                path: self.base.path.clone(),
+                finding: "the edge of the tree over the audit log does not read".into(),
+            })?,
+            None => Frontier::default(),
+        };
+        Ok(LogState {
+            origin: format!("{PROGRAM}/{id}"),
+            frontier,
+            last: unsigned(row.try_get(2).map_err(failed())?),
+            first: unsigned(row.try_get(3).map_err(failed())?),
+        })
+    }
+
+    /// The tree with at most `rows` further rows, and the subtrees that they complete.
+    async fn grown(&self, rows: u32) -> Result<(LogState, Vec<(Subtree, Hash)>), RegistryError> {
+        let failed = || self.base.failed("read rows for the tree of the audit log");
+        let mut reader = self.reader().await?;
+        let mut snapshot = reader.begin().await.map_err(failed())?;
+        let mut log = self.log_state(&mut snapshot).await?;
+        let mut nodes = Vec::new();
+        let mut push = |frontier: &mut Frontier, leaf: Hash| {
+            frontier.push(leaf, |subtree, hash| {
+                if subtree.level.is_multiple_of(NODE_LEVELS) {
+                    nodes.push((subtree, *hash));
+                }
+            });
+        };
+        let mut left = rows;
+        // Rows that went before the tree was begun have no hash any more.
+        while left > 0 && log.frontier.size() + 1 < log.first {
+            push(&mut log.frontier, leaf_hash(&START));
+            left -= 1;
+        }
+        let found = sqlx::query("SELECT number, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?")
+            .bind(whole(log.frontier.size()))
+            .bind(left)
+            .fetch_all(&mut *snapshot)
+            .await
+            .map_err(failed())?;
+        for row in &found {
+            let next = log.frontier.size() + 1;
+            let number = unsigned(row.try_get(0).map_err(failed())?);
+            let hash: &[u8] = row.try_get(1).map_err(failed())?;
+            if number != next {
+                return Err(missing(next));
+            }
+            push(&mut log.frontier, leaf_hash(hash));
+        }
+        snapshot.rollback().await.map_err(failed())?;
+        if left > 0 && found.is_empty() && log.frontier.size() < log.last {
+            return Err(missing(log.frontier.size() + 1));
+        }
+        Ok((log, nodes))
+    }
+
+    /// Takes rows into the tree up to this one, before retention removes them.
+    pub(crate) async fn grow_tree_to(&self, last: u64, rows: u32) -> Result<(), RegistryError> {
+        while self.grow_tree(rows).await?.head.size < last {}
+        Ok(())
+    }
+
+    async fn read_unsigned(&self, newest: u64) -> Result<UnsignedRows, RegistryError> {
+        let mut reader = self.reader().await?;
+        let row = sqlx::query(
+            "WITH signed AS (SELECT coalesce(max(size), 0) AS size FROM checkpoints) \
+             SELECT audit_number - signed.size, \
+             EXISTS (SELECT 1 FROM audit a WHERE a.number > max(signed.size, store.audit_number - ?) AND \
+              (+a.actor LIKE 'person:%' OR +a.actor LIKE 'control:%' OR +a.actor = 'system:rule' \
+               OR +a.verb IN ('halted', 'resumed'))), \
+             (SELECT a.at FROM audit a WHERE a.number > signed.size ORDER BY a.number LIMIT 1) \
+             FROM store, signed WHERE one = 1",
+        )
+        .bind(whole(newest))
+        .fetch_one(&mut *reader)
+        .await
+        .map_err(self.base.failed("read rows without a checkpoint"))?;
+        let failed = || self.base.failed("read rows without a checkpoint");
+        let since: Option<i64> = row.try_get(2).map_err(failed())?;
+        Ok(UnsignedRows {
+            rows: unsigned(row.try_get(0).map_err(failed())?),
+            has_decision: row.try_get(1).map_err(failed())?,
+            since: since.map(Timestamp::from_millis),
+        })
+    }
+}
+
+fn missing(number: u64) -> RegistryError {
+    RegistryError::Other {
+        operation: "take rows into the tree of the audit log",
+        why: format!("row {number} is missing; `taskwarden audit verify` checks the whole log"),
+    }
+}
+
+impl CheckpointStore for SqliteRegistry {
+    fn grow_tree(&self, rows: u32) -> PortFuture<'_, Result<TreeGrowth, RegistryError>> {
+        Box::pin(async move {
+            let writer = self.writer()?;
+            let before = self.grown(rows).await?;
+            let (LogState { origin, frontier, last, .. }, nodes) = before;
+            let row = SigningRow::tree(&nodes, &frontier);
+            writer.write(Mutation::Sign(Box::new(row))).await?.into_done()?;
+            Ok(TreeGrowth { head: LogHead { origin, size: frontier.size(), root: frontier.root() }, last })
+        })
+    }
+
+    fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>> {
+        Box::pin(self.read_unsigned(newest))
+    }
+
+    fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let row = SigningRow::Checkpoint(Box::new(unit));
+            self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
+        })
+    }
+
+    fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>> {
+        Box::pin(async move {
+            let failed = || self.base.failed("read checkpoints");
+            let mut reader = self.reader().await?;
+            let sql = format!("SELECT {CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT ?");
+            let found = sqlx::query(AssertSqlSafe(sql)).bind(limit).fetch_all(&mut *reader).await.map_err(failed())?;
+            found.iter().map(read_checkpoint).collect::<Result<_, _>>().map_err(failed())
+        })
+    }
+
+    fn log_keys(&self) -> PortFuture<'_, Result<Vec<LogKey>, RegistryError>> {
+        Box::pin(async move {
+            let failed = || self.base.failed("read keys of the audit log");
+            let mut reader = self.reader().await?;
+            let found = sqlx::query(
+                "SELECT id, public, created, retired FROM signing_keys \
+                 ORDER BY retired IS NOT NULL, created DESC, id LIMIT ?",
+            )
+            .bind(KEYS_MAX)
+            .fetch_all(&mut *reader)
+            .await
+            .map_err(failed())?;
+            found.iter().map(read_key).collect::<Result<_, _>>().map_err(failed())
+        })
+    }
+
+    fn tree_roots(&self, spans: Vec<LeafSpan>) -> PortFuture<'_, Result<Vec<Option<LogHash>>, RegistryError>> {
+        Box::pin(async move {
+            let failed = || self.base.failed("read the tree of the audit log");
+            let mut reader = self.reader().await?;
+            let mut snapshot = reader.begin().await.map_err(failed())?;
+            let mut tree = TreeReader::new(&mut snapshot);
+            let mut roots = Vec::with_capacity(spans.len());
+            for LeafSpan { begin, end } in spans {
+                roots.push(tree.root(LeafRange { begin, end }).await.map_err(failed())?);
+            }
+            snapshot.rollback().await.map_err(failed())?;
+            Ok(roots)
+        })
+    }
+
+    fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>> {
+        Box::pin(self.compare_checkpoints(start, rows))
+    }
+
+    fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {
+        Box::pin(self.count_audit_rows(filter, last))
+    }
+}

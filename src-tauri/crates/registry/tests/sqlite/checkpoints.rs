@@ -1,0 +1,128 @@
+//! Checkpoints against a registry that somebody changed, and the tree over rows that retention removed.
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::policy::RetentionPolicy;
+use domain::ports::{
+    Checkpoint, CheckpointStore as _, CheckpointUnit, LeafSpan, LogHead, Registry as _, TreeCheck, TreeStart,
+};
+use domain::time::Timestamp;
+use registry::SqliteRegistry;
+use verify::note::{NoteKey, SignedNote, SigningKey, TreeHead};
+
+use super::{Home, meddle};
+
+async fn record(registry: &SqliteRegistry, rows: u64) {
+    let fact = |step: u64| AuditEvent {
+        at: Timestamp::from_millis(1_000),
+        actor: Actor::System("test"),
+        verb: Verb::StorageChanged,
+        subject: Subject::Store,
+        note: step.to_string(),
+    };
+    registry.record((0..rows).map(fact).collect()).await.expect("rows");
+}
+
+async fn grown(registry: &SqliteRegistry) -> LogHead {
+    loop {
+        let grown = registry.grow_tree(70).await.expect("the tree grows");
+        if grown.head.size == grown.last {
+            return grown.head;
+        }
+    }
+}
+
+/// Signs what is there with the key of this number.
+async fn sign(registry: &SqliteRegistry, key: u8) -> u64 {
+    let LogHead { origin, size, root } = grown(registry).await;
+    let key = SigningKey::from_bytes(&[key; 32]);
+    let public = NoteKey::of(&origin, &key);
+    let text = TreeHead { origin, size, root }.to_string();
+    let note = SignedNote::sign(&text, public.name(), &key).to_string();
+    let checkpoint = Checkpoint { size, root, note, at: Timestamp::from_millis(2_000), key: public.id() };
+    let unit = CheckpointUnit { checkpoint, public: public.to_string(), audit: Vec::new() };
+    registry.put_checkpoint(unit).await.expect("it is stored");
+    size
+}
+
+/// Compares all checkpoints, with so many rows in each stretch.
+async fn compared(registry: &SqliteRegistry, rows: u32) -> TreeCheck {
+    let (mut start, mut compared) = (TreeStart::First, 0);
+    loop {
+        let found = registry.check_tree(start, rows).await.expect("it can be read");
+        compared += found.compared;
+        match found.next.clone() {
+            Some(next) => start = TreeStart::After(next),
+            None => return TreeCheck { compared, ..found },
+        }
+    }
+}
+
+async fn signed_log(home: &Home) -> SqliteRegistry {
+    let registry = home.open().await;
+    record(&registry, 300).await;
+    assert_eq!(sign(&registry, 1).await, 300);
+    record(&registry, 300).await;
+    assert_eq!(sign(&registry, 2).await, 600, "a second key signs, too");
+    registry
+}
+
+#[tokio::test]
+async fn checkpoints_hold_against_the_rows_whatever_the_stretches() {
+    let home = Home::new();
+    let registry = signed_log(&home).await;
+    for rows in [1_000, 300, 100, 7] {
+        let found = compared(&registry, rows).await;
+        assert_eq!((found.compared, found.newest, found.broken), (2, 600, None), "in stretches of {rows}");
+    }
+    record(&registry, 5).await;
+    let recent = registry.check_tree(TreeStart::Recent, 200).await.expect("it can be read");
+    assert_eq!((recent.compared, recent.broken), (1, None), "the recent ones begin at the checkpoint of row 300");
+}
+
+#[tokio::test]
+async fn a_log_that_was_changed_or_cut_contradicts_its_checkpoints() {
+    let changes = [
+        ("UPDATE audit SET hash = zeroblob(32) WHERE number = 100", 300, "not those that were signed"),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE number = 301", 600, "not those that were signed"),
+        ("DELETE FROM audit WHERE number > 500", 600, "row 501"),
+        ("UPDATE checkpoints SET root = zeroblob(32) WHERE size = 300", 300, "another log, size or root"),
+        ("UPDATE checkpoints SET note = replace(note, '300', '301') WHERE size = 300", 300, "signature is invalid"),
+        ("DELETE FROM signing_keys WHERE retired IS NULL", 600, "no known key"),
+        ("UPDATE checkpoints SET note = 'gone' WHERE size = 600", 600, "no signed note"),
+    ];
+    for (sql, size, why) in changes {
+        let home = Home::new();
+        signed_log(&home).await.close().await;
+        meddle(&home.path(), sql).await;
+        let registry = home.open().await;
+        let broken = compared(&registry, 128).await.broken.expect("it is found");
+        assert_eq!(broken.size, size, "{sql}: {broken:?}");
+        assert!(broken.why.contains(why), "{sql}: {broken:?}");
+    }
+}
+
+#[tokio::test]
+async fn rows_that_retention_removed_stay_in_the_tree() {
+    let home = Home::new();
+    let registry = home.open().await;
+    record(&registry, 900).await;
+    let limits = RetentionPolicy { segment_rows: 256, ..RetentionPolicy::default() };
+    let now = Timestamp::from_millis(500 * 86_400_000);
+    while !registry.clean(limits.clone(), now).await.expect("cleans").is_nothing() {}
+    let size = sign(&registry, 1).await;
+    assert!(size > 900, "the tombstones are rows: {size}");
+    let found = compared(&registry, 1_000).await;
+    assert_eq!((found.compared, found.broken), (1, None), "the whole tree is known without the rows");
+    let removed = LeafSpan { begin: 0, end: 512 };
+    let roots = registry.tree_roots(vec![removed, LeafSpan { begin: 0, end: 1 }]).await.expect("roots");
+    assert!(roots[0].is_some(), "the root over removed rows is kept: proofs need it");
+    assert_eq!(roots[1], None, "that of a single removed row is not");
+    registry.close().await;
+
+    // As a registry from before the tree: its first rows went when nobody kept their hashes.
+    meddle(&home.path(), "UPDATE store SET audit_frontier = NULL; DELETE FROM audit_nodes; DELETE FROM checkpoints")
+        .await;
+    let registry = home.open().await;
+    assert_eq!(sign(&registry, 1).await, size, "the tree is built with leaves in the place of lost rows");
+    assert_eq!(compared(&registry, 1_000).await.broken, None);
+}

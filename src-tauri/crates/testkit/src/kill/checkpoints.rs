@@ -1,0 +1,42 @@
+//! Kill points around the tree over the audit log and its checkpoints.
+
+use domain::ports::{
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogKey, PortFuture, RegistryError,
+    TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+};
+
+use super::registry::KillPointRegistry;
+
+impl CheckpointStore for KillPointRegistry {
+    fn grow_tree(&self, rows: u32) -> PortFuture<'_, Result<TreeGrowth, RegistryError>> {
+        Box::pin(self.write("registry.grow_tree", self.inner.grow_tree(rows)))
+    }
+
+    fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>> {
+        self.inner.unsigned_rows(newest)
+    }
+
+    fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write("registry.put_checkpoint", self.inner.put_checkpoint(unit)))
+    }
+
+    fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>> {
+        self.inner.checkpoints(limit)
+    }
+
+    fn log_keys(&self) -> PortFuture<'_, Result<Vec<LogKey>, RegistryError>> {
+        self.inner.log_keys()
+    }
+
+    fn tree_roots(&self, spans: Vec<LeafSpan>) -> PortFuture<'_, Result<Vec<Option<LogHash>>, RegistryError>> {
+        self.inner.tree_roots(spans)
+    }
+
+    fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>> {
+        self.inner.check_tree(start, rows)
+    }
+
+    fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {
+        self.inner.audit_count(filter, last)
+    }
+}
