@@ -135,6 +135,7 @@ test(
       "#/agents",
       "#/agents/agt_claude-code",
       "#/budgets",
+      "#/audit",
       "#/settings",
     ]) {
       location.hash = hash;

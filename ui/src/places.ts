@@ -5,6 +5,7 @@ export const PLACES = {
   servers: new LazyPart(() => import("./features/servers/Servers.svelte")),
   agents: new LazyPart(() => import("./features/agents/AgentsScreen.svelte")),
   budgets: new LazyPart(() => import("./features/budgets/Budgets.svelte")),
+  audit: new LazyPart(() => import("./features/audit/Audit.svelte")),
   help: new LazyPart(() => import("./features/help/Help.svelte")),
   halt: new LazyPart(() => import("./features/halt/HaltScreen.svelte")),
   settings: new LazyPart(() => import("./features/settings/Settings.svelte")),

@@ -1,4 +1,4 @@
-/* The whole app on made-up data: `fake.html?tasks=28&inbox=6&servers=5&changes=0&connection=live&theme=dark`.
+/* The whole app on made-up data: `fake.html?tasks=28&inbox=6&servers=5&audit=18204&changes=0&connection=live&theme=dark`.
    For looking and for journeys without a core; never part of the product. */
 import { mount } from "svelte";
 import App from "../src/App.svelte";
@@ -21,6 +21,7 @@ const options: FakeOptions = {
   inbox: number("inbox", 6),
   servers: number("servers", 5),
   agents: number("agents", 5),
+  audit: number("audit", 18_204),
   ...(query.get("disk") === "full" ? { recording: DISK_FULL } : {}),
   changesPerSecond: number("changes", 0),
   connection,

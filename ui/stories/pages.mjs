@@ -6,6 +6,8 @@ export const SIZES = [
 export const APP_SIZES = [...SIZES, { width: 720, height: 600 }, { width: 640, height: 400 }];
 /** What a place does with a large screen. It follows the first size in place: loading anew would cost more. */
 const WIDE = { width: 1920, height: 1080, isInPlace: true };
+/** Of a story that is looked at in pictures; the checks of every story need only the two. */
+export const PICTURE_SIZES = [...SIZES, { width: 720, height: 600, isInPlace: true }, WIDE];
 const PLACE_SIZES = [SIZES[0], WIDE, ...APP_SIZES.slice(1)];
 /** Of a place with very many rows: what rows do to the layout shows at these. */
 const MANY_SIZES = [SIZES[0], WIDE, { width: 720, height: 600 }];
@@ -40,6 +42,10 @@ export const PAGES = [
   place("halt dialog", "", "/halt/new"),
   place("budgets", "", "/budgets"),
   place("budgets of 10,000", "&agents=10000", "/budgets"),
+  place("audit", "", "/audit"),
+  many("audit of 100,000", "&audit=100000", "/audit"),
+  place("an audit row", "", "/audit/18199"),
+  page("core lost, audit", "&connection=stale", "/audit"),
   place("settings", "", "/settings"),
   place("help", "", "/help"),
   place("get started", "", "/start"),

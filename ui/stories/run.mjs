@@ -1,6 +1,6 @@
 /* Opens every story in both themes and its sizes and fails with a list of what is wrong: anything axe finds (no rule
    off), a page that scrolls sideways, text that is cut without an ellipsis, an error or a blocked style in the console.
-   `npm run stories -- --only inbox --shots DIR` looks at some and keeps pictures; `--sample` looks at every story once,
+   `npm run stories -- --only inbox --shots DIR` looks at some and keeps pictures, at 720 and 1920 as well; `--sample` looks at every story once,
    in alternate themes at its largest and its smallest size, and at the pages of the whole app in full. */
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { build } from "vite";
 import { cut, sideways } from "./geometry.mjs";
-import { PAGES, SIZES } from "./pages.mjs";
+import { PAGES, PICTURE_SIZES, SIZES } from "./pages.mjs";
 import { serve } from "./serve.mjs";
 
 const args = process.argv.slice(2);
@@ -21,6 +21,8 @@ const folder = option("--folder") ?? "dist-stories";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PAGES_AT_ONCE = 2;
+/** The longest wait for a page: CI shares two slow cores between this and a build. */
+const PATIENCE_MS = 60_000;
 
 if (!args.includes("--no-build"))
   await build({ root, configFile: `${root}vite.stories.ts`, logLevel: "error", build: { outDir: folder } });
@@ -38,6 +40,7 @@ async function newPage() {
     locale: "en-GB",
     timezoneId: "UTC",
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   return context.newPage();
 }
 
@@ -45,7 +48,7 @@ const first = await newPage();
 await first.goto(`${site.at}/stories.html`);
 const stories = (await first.evaluate(() => window.stories)).map((story) => ({
   ...story,
-  sizes: SIZES,
+  sizes: shots ? PICTURE_SIZES : SIZES,
   url: (theme) => `/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`,
 }));
 const all = [...stories, ...PAGES].filter((story) => !only || story.name.includes(only));
@@ -117,9 +120,9 @@ async function open(page, story, theme) {
   // From an empty page: an address that differs in its hash alone would not be loaded anew.
   await page.goto("about:blank");
   await page.goto(`${site.at}${story.url(theme)}`);
-  await page.waitForSelector("main", { timeout: 10_000 });
+  await page.waitForSelector("main");
   await settled(page);
-  for (const selector of story.click) await page.click(selector, { timeout: 5_000 });
+  for (const selector of story.click) await page.click(selector);
   if (story.click.length > 0) await settled(page);
   for (const key of story.keys) {
     await page.keyboard.press(key);
@@ -127,12 +130,12 @@ async function open(page, story, theme) {
   }
 }
 
-/** Two frames without a change of the page, at most three seconds: stories have no endless motion. */
+/** Two frames without a change of the page, at most fifteen seconds: stories have no endless motion. */
 function settled(page) {
   return page.evaluate(
     () =>
       new Promise((done) => {
-        const end = performance.now() + 3_000;
+        const end = performance.now() + 15_000;
         let quiet = 0;
         const watch = new MutationObserver(() => (quiet = 0));
         watch.observe(document.documentElement, {

@@ -1,6 +1,7 @@
 /* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE][?FILTER]`, `#/servers[/NAME]`, `#/agents[/ID]`, `#/budgets[/ID]`,
-   `#/settings[/PART]`, `#/help[/PART]`, `#/halt[/new]`, `#/start[/STEP]`. Pure. */
-export type Place = "inbox" | "tasks" | "servers" | "agents" | "budgets" | "settings" | "help" | "halt" | "start";
+   `#/audit[/ROW][?FILTER]`, `#/settings[/PART]`, `#/help[/PART]`, `#/halt[/new]`, `#/start[/STEP]`. Pure. */
+export type Place =
+  "inbox" | "tasks" | "servers" | "agents" | "budgets" | "audit" | "settings" | "help" | "halt" | "start";
 export interface Route {
   readonly place: Place;
   /** What is open there; null for none. */
@@ -15,6 +16,7 @@ const PLACES: readonly Place[] = [
   "servers",
   "agents",
   "budgets",
+  "audit",
   "settings",
   "help",
   "halt",

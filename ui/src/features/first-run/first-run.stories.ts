@@ -1,5 +1,7 @@
 /* The first run: the cards, the demo's end, connecting an agent. */
+import type { TaskDto } from "$lib/bindings";
 import { FakeBackend } from "$lib/fake-core/backend";
+import { request } from "$lib/fake-core/entities";
 import { story, type StoryFile } from "$lib/fake-core/story";
 import { anAgent } from "../agents/agents.example";
 import { part, planContent, planParts } from "./first-run.example";
@@ -9,8 +11,9 @@ const empty = { servers: 0, tasks: 0, inbox: 0, agents: 0 };
 const some = { servers: 1, tasks: 1, inbox: 0, agents: 0 };
 const failed = { code: "failed", message: "the program `taskwarden` was not found", hint: "Install it again." };
 const rows = new FakeBackend(some).state.rows;
-const [row] = [...rows.values()];
-const id = row?.id ?? "";
+const [made] = [...rows.values()];
+if (!made) throw new Error("one task is made");
+const { id } = made;
 const shown = await new FakeBackend(some).call("tasks.show", { id });
 const over = {
   ...shown,
@@ -22,6 +25,20 @@ const over = {
   error: null,
   pausedMs: 12_000,
   elapsedMs: 0,
+  requests: [
+    {
+      ...request(made, "sort", "form", "How should 8 sample files be sorted?"),
+      state: "confirmed" as const,
+      answer: {
+        action: "accept" as const,
+        by: "Mara Lindqvist",
+        at: made.changedAt,
+        delivery: "acknowledged" as const,
+        refusedWhy: null,
+        notBefore: null,
+      },
+    },
+  ],
 };
 const long = "x".repeat(2_000);
 const hostile = () =>
@@ -40,11 +57,11 @@ const page = (
   fake: NonNullable<Parameters<typeof story>[2]>["fake"] = {},
   more: Parameters<typeof story>[2] = {},
 ) => story(GetStarted, {}, { hash: `#/start${hash}`, fake, ...more });
-const end = (calls: NonNullable<NonNullable<Parameters<typeof story>[2]>["fake"]>["calls"]) =>
-  page(`/${encodeURIComponent(`demo/${id}`)}`, { ...some, calls: { "tasks.show": () => over, ...calls } });
+const end = (calls: NonNullable<NonNullable<Parameters<typeof story>[2]>["fake"]>["calls"], task: TaskDto = over) =>
+  page(`/${encodeURIComponent(`demo/${id}`)}`, { ...some, details: [task], calls });
 const connect = (client: string, fake = {}, more: Parameters<typeof story>[2] = {}) =>
   page(`/${encodeURIComponent(`agent/${client}`)}`, { ...some, ...fake }, more);
-const make = { click: [".stage button >> nth=0"] };
+const make = { click: [".steps button >> nth=0"] };
 
 export default {
   title: "first-run",
@@ -70,18 +87,14 @@ export default {
       { keys: ["1"] },
     ),
     "start, stale": page("", { ...empty, connection: "stale" }),
-    "end, on its way": end({ "tasks.show": () => ({ ...over, over: false, phase: "running", requests: [] }) }),
+    "end, on its way": end({}, { ...over, over: false, phase: "running", requests: [] }),
     end: end({ "tasks.content": () => planContent() }),
     "end, declined": end({
       "tasks.content": () =>
         planContent([part(0, "text", "Nothing was planned: the person declined. No file was touched.")]),
     }),
     "end, hostile": end({ "tasks.content": () => planContent(hostile()) }),
-    "end, gone": end({
-      "tasks.show": () => {
-        throw { code: "notFound", message: "there is no task", hint: "It may have been removed meanwhile." };
-      },
-    }),
+    "end, gone": page(`/${encodeURIComponent("demo/hdl_gone")}`, { ...some, tasks: 0 }),
     connect: connect("claude-code"),
     "connect, made": connect("claude-code", {}, make),
     "connect, Cursor": connect("cursor", {}, make),

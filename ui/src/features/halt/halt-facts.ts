@@ -4,6 +4,7 @@ import type { IconName } from "$lib/design";
 import type { Tone } from "$lib/design";
 import { singleLine } from "$lib/design/text/plain-text";
 import { exact, hourMinuteSecond } from "$lib/format/time";
+import { controlToken } from "$lib/task/control-token";
 import { PHASES } from "$lib/task/phase";
 import { HALT } from "$lib/text/halt/page";
 
@@ -27,7 +28,10 @@ export function placeOf({ server, agent, tool }: HaltOrderDto): string {
   return agent === null ? places.everything : places.agent(agent);
 }
 
-export const whoOf = (order: HaltOrderDto): string => order.by ?? HALT.byFile;
+export function whoOf({ by }: HaltOrderDto): string {
+  const token = controlToken(by);
+  return token === null ? (by ?? HALT.byFile) : HALT.byControl(token);
+}
 
 /** What is known of one task, and nothing that is concluded. */
 export function knownOf(task: HaltedTaskDto): string {

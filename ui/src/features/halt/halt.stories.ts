@@ -1,7 +1,8 @@
+import { TOOLS } from "$lib/fake-core/entities";
 import { makeRows } from "$lib/fake-core/rows";
 import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
 import { STORY_NOW, story, type StoryFile } from "$lib/fake-core/story";
-import type { HaltedTaskStateDto } from "$lib/bindings";
+import type { ApiError, HaltedTaskStateDto, ToolDto } from "$lib/bindings";
 import HaltDialog from "./HaltDialog.svelte";
 import HaltScreen from "./HaltScreen.svelte";
 
@@ -18,6 +19,14 @@ const MIXED: readonly HaltedTaskStateDto[] = [
 const tasks = (n: number, states = MIXED) => haltedTasks(makeRows(n, 0, STORY_NOW), states, AT);
 const iso = (at: number) => new Date(at).toISOString();
 const onclose = () => undefined;
+const SOME = "text=Only these servers, agents and tools";
+const fails = () => {
+  throw { code: "failed", message: "`ci-server` does not answer", hint: "Try again." } satisfies ApiError;
+};
+const hostile = Array.from({ length: 400 }, (_, n) => ({
+  ...(TOOLS[0] as ToolDto),
+  name: n === 0 ? "x".repeat(4_000) : `<img src=x onerror=alert(${n})>\u001b[31m\u202Egnp.exe`,
+}));
 
 export default {
   title: "halt",
@@ -79,7 +88,18 @@ export default {
     unreadable: story(HaltScreen, {}, { fake: { halt: { halt: null, unreadable: "row hlt_1 cannot be decoded" } } }),
     "core lost": story(HaltScreen, {}, { fake: { halt: haltOf(tasks(11), AT), connection: "stale" } }),
     dialog: story(HaltDialog, { onclose }),
-    "dialog, some places": story(HaltDialog, { onclose }, { click: ["text=Only these servers and agents"] }),
+    "dialog, some places": story(HaltDialog, { onclose }, { click: [SOME] }),
+    "dialog, a tool": story(HaltDialog, { onclose }, { click: [SOME, "label:has-text('deploy_prod')"] }),
+    "dialog, tools that cannot be listed": story(
+      HaltDialog,
+      { onclose },
+      { fake: { calls: { "servers.tools": fails } }, click: [SOME] },
+    ),
+    "dialog, hostile tools": story(
+      HaltDialog,
+      { onclose },
+      { fake: { calls: { "servers.tools": () => ({ tools: hostile, callsSince: iso(AT) }) } }, click: [SOME] },
+    ),
     "dialog, core lost": story(HaltDialog, { onclose }, { fake: { connection: "stale" } }),
   },
 } satisfies StoryFile;

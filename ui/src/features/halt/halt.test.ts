@@ -52,13 +52,62 @@ it("the_dialog_counts_what_the_chosen_places_have", () => {
     covered({ chosen }, servers, agents, state.inbox.values(), state.totals().figures.open);
   const all = of(null);
   expect(all.open, "everything is what the status bar counts").toBe(state.totals().figures.open);
-  const one = of({ servers: new Set([server.name]), agents: new Set() });
+  const one = of({ servers: new Set([server.name]), agents: new Set(), tools: [] });
   expect([one.open, one.isBound]).toEqual([server.figures.open, false]);
-  const both = of({ servers: new Set([server.name]), agents: new Set([agent.name]) });
+  const both = of({ servers: new Set([server.name]), agents: new Set([agent.name]), tools: [] });
   expect([both.open, both.isBound], "a task of both would be counted twice").toEqual([
     server.figures.open + agent.figures.open,
     true,
   ]);
+  const tool = (open: number | null) =>
+    of({ servers: new Set(), agents: new Set(), tools: [{ server: server.name, tool: "deploy", open }] });
+  expect([tool(3).open, tool(3).isBound, tool(null).open], "what is not counted yet has no figure").toEqual([
+    3,
+    false,
+    null,
+  ]);
+});
+
+it("a_single_tool_is_found_by_its_name_and_halted_alone", async () => {
+  const core = fake({ tasks: 28 });
+  const page = show(HaltDialog, { onclose }, core);
+  await page.press("label", "Only these servers, agents and tools");
+  await page.type(".find input", "index");
+  const wanted = "index_folder";
+  await page.press(".tools label", wanted);
+  await page.find("li", wanted);
+  await page.type("[data-autofocus] input", "wrong month");
+  await page.type(".word input", "HALT");
+  await until("the button can be pressed", () => !isOff(button("button[type=submit]")));
+  await page.press("button[type=submit]");
+  const sent = () => core.called.filter((call) => call.name === "halts.start");
+  await until("the halt is sent", sent, (calls) => calls.length > 0);
+  const server = [...core.state.servers.keys()].sort()[0];
+  expect(sent()[0]?.input).toMatchObject({ servers: [], agents: [], tools: [{ server, tool: wanted }] });
+  await page.close();
+});
+
+it("a_tool_of_a_server_that_cannot_list_them_is_halted_by_its_exact_name", async () => {
+  const fails = () => {
+    throw { code: "failed", message: "`ci-server` does not answer", hint: "Try again." };
+  };
+  const core = fake({ tasks: 28, calls: { "servers.tools": fails } });
+  const page = show(HaltDialog, { onclose }, core);
+  await page.press("label", "Only these servers, agents and tools");
+  await page.find(".tools p", "cannot be listed now");
+  await page.type(".find input", "deploy_prod");
+  await page.press(".tools button", "Halt the tool named deploy_prod");
+  await page.find("li", "Tool deploy_prod of");
+  await page.close();
+});
+
+it("a_halt_by_a_control_token_names_it", () => {
+  const { halt } = haltOf([], AT);
+  const order = halt?.orders[0];
+  if (!halt || !order) throw new Error("a halt is made");
+  const byToken = { ...halt, orders: [{ ...order, by: "control:ctl_7" }] };
+  expect(report(byToken)).toContain("the control token ctl_7: Everything");
+  expect(haltSummary({ halt: byToken, unreadable: null })?.by).toBe("the control token ctl_7");
 });
 
 it("the_page_follows_the_halt_to_its_end_without_a_call_of_its_own", async () => {

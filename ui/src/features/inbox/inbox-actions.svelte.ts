@@ -8,10 +8,11 @@ import { singleLine } from "$lib/design";
 import { FormState, type JsonObject } from "$lib/form";
 import { decisionOf, firstDelivery, type Delivery } from "$lib/result-hold/delivery";
 import { releasedMessage, releaseInput, type Decision } from "$lib/result-hold/release";
-import { ms } from "$lib/format/time";
+import { duration, ms } from "$lib/format/time";
 import { resultHoldText } from "$lib/text/result-hold";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
+import { timeLimitText } from "$lib/text/inbox/time-limit";
 import { Drafts } from "./drafts";
 import { backAt, snoozeValue } from "./list/snooze";
 import { isCause, isShared } from "./item-title";
@@ -342,6 +343,19 @@ export class InboxActions {
     if (!done) return;
     this.#to.leave(row.id);
     this.#to.toasts.show(inboxText.overLimit.wentOn(singleLine(row.tool ?? inboxText.titleOf.aTask, 80)));
+  }
+
+  /** The task may run so much longer, counted from now; null takes the limit from it. */
+  async allowTime(row: InboxRow, moreMs: number | null): Promise<void> {
+    const { task, runLimit } = row;
+    if (task === null || runLimit === undefined) return;
+    const input = { id: task, limit: runLimit.kind, moreMs };
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.allowTime", input));
+    if (!done) return;
+    this.#to.leave(row.id);
+    const tool = singleLine(row.tool ?? inboxText.titleOf.aTask, 80);
+    const { allowed, removed } = timeLimitText;
+    this.#to.toasts.show(moreMs === null ? removed(tool) : allowed(tool, duration(moreMs)));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

@@ -16,6 +16,7 @@ import {
   TOO_LARGE,
   type Item,
 } from "./inbox.example";
+import { PAST_TIME_LIMIT } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
@@ -242,6 +243,16 @@ it("a task past its limit goes on when a person lets it", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.goOn")).toEqual([{ id: row.task }]);
   expect(left).toEqual([row.id]);
+});
+
+it("a task past its time limit runs for longer, or without the limit, when a person says so", async () => {
+  for (const moreMs of [1_800_000, null]) {
+    const { actions, sent, left, row } = begin(PAST_TIME_LIMIT);
+    void actions.allowTime(row, moreMs);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent("tasks.allowTime")).toEqual([{ id: row.task, limit: "time", moreMs }]);
+    expect(left).toEqual([row.id]);
+  }
 });
 
 it("a cancel at a question of several calls aims at the chosen call, and never at the one that stores it", async () => {

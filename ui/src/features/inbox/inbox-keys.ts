@@ -5,7 +5,7 @@ import type { Binding } from "$lib/keys";
 import { resultHoldText } from "$lib/text/result-hold";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
-import { isShared } from "./item-title";
+import { isPastLimit, isShared } from "./item-title";
 
 export interface InboxKeys {
   readonly row: InboxRow | null;
@@ -104,7 +104,7 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
       group,
       run: can.stop,
       when: () =>
-        !can.off && (isShared(row) || row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported"),
+        !can.off && (isShared(row) || row.kind === "overdue" || isPastLimit(row) || row.kind === "unsupported"),
     },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
   ];

@@ -5,6 +5,7 @@ import { iso } from "$lib/fake-core/random";
 import { makeRow } from "$lib/fake-core/rows";
 import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
+import { COST } from "$lib/task/facts.example";
 
 const MINUTE = 60_000;
 export const before = (minutes: number) => iso(STORY_NOW - minutes * MINUTE);
@@ -129,6 +130,7 @@ export const LOST = item({
   tool: "rebuild_stats",
   agent: "nightly-ops",
   row: { openedAt: before(33) },
+  task: { createdAt: before(80), changedAt: before(33), lastSeenAt: before(34) },
 });
 export const OVERDUE = item({
   at: 5,
@@ -236,17 +238,7 @@ export const OVER_LIMIT = item({
     phase: "running",
     group: "moving",
     status: "working",
-    tokens: {
-      handle: 1_204,
-      keptOut: 58_120,
-      result: null,
-      inWindow: null,
-      inWindowExactness: "exact" as const,
-      delivered: 0,
-      arguments: 1_880,
-      family: "o200k",
-      exactness: "exact",
-    },
+    tokens: { ...COST, handle: 1_204, keptOut: 58_120, result: null, inWindow: null, delivered: 0, arguments: 1_880 },
     overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: before(2), settledBy: null },
   },
 });
@@ -257,6 +249,14 @@ export const UNCONFIRMED = item({
   tool: "index_folder",
   agent: null,
   row: { openedAt: before(12) },
+  task: {
+    view: "unanswered",
+    status: null,
+    changedAt: before(12),
+    lastSeenAt: before(29),
+    nextLookAt: null,
+    expiresAt: null,
+  },
 });
 export const UNSUPPORTED = item({
   at: 7,

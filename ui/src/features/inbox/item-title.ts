@@ -2,10 +2,11 @@
 import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
 import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";
-import { coarse, elapsed } from "$lib/format/time";
+import { coarse, duration, elapsed } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
+import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 const TITLE_CAP = 140;
 const words = inboxText.titleOf;
@@ -26,6 +27,11 @@ export function isSized(row: InboxRow): boolean {
 /** Whether it is not known which of several calls asks: nothing may be concluded from the task that stores the question. */
 export function isShared(row: InboxRow): boolean {
   return row.key !== null && (row.oneOf?.length ?? 0) > 0;
+}
+
+/** Whether its task keeps running past a limit, of tokens or of time, until a person decides. */
+export function isPastLimit(row: InboxRow): boolean {
+  return row.kind === "overLimit" || row.kind === "timeLimit";
 }
 
 /** Whether several calls were lost together: one cause, one item. */
@@ -58,6 +64,10 @@ export function titleOf(row: InboxRow): string {
       return isSized(row) && row.tokens !== null
         ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"))
         : words.held(tool, row.agent);
+    case "timeLimit":
+      return row.runLimit === undefined
+        ? timeLimitText.waits(tool)
+        : timeLimitText.title[row.runLimit.kind](tool, duration(row.runLimit.allowedMs));
     case "overLimit":
       return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
     default:
@@ -117,6 +127,8 @@ export function iconOf(row: InboxRow): IconName {
       return "key";
     case "held":
       return isSized(row) ? "gauge" : "hand";
+    case "timeLimit":
+      return "clock";
     case "overLimit":
       return "gauge";
     default:

@@ -1,6 +1,7 @@
 /* What Enter does with an item: the first thing that its footer offers, or the focus in its form. */
 import type { InboxRow } from "$lib/bindings";
 import { route } from "$lib/route.svelte";
+import { ALLOWED_MORE_MS } from "$lib/text/inbox/time-limit";
 import { KEEP_WAITING_MS, type InboxActions } from "./inbox-actions.svelte";
 import { isSized } from "./item-title";
 
@@ -18,6 +19,7 @@ export function runPrimary(row: InboxRow, actions: InboxActions, ways: Ways): vo
   else if (row.kind === "overdue") void actions.snooze(row, KEEP_WAITING_MS);
   else if (row.kind === "lost") void actions.check(row);
   else if (row.kind === "overLimit") void actions.goOn(row);
+  else if (row.kind === "timeLimit") void actions.allowTime(row, ALLOWED_MORE_MS);
   else if (row.kind === "held") ways.send();
   else if (row.kind === "blocked") route.go("servers", row.server);
   else if (row.kind === "url" && ways.isOpen) {

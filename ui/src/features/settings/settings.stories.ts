@@ -40,6 +40,18 @@ export default {
         },
       },
     ),
+    "lower limits that wait": story(
+      Settings,
+      {},
+      {
+        fake: {
+          storage: {
+            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            waitsUntil: "2026-11-21T14:35:00.000Z",
+          },
+        },
+      },
+    ),
     "clean up, asked": story(
       Settings,
       {},

@@ -23,7 +23,9 @@ export function statusLine(task: TaskDto, now: number, pushes: boolean, me: stri
   const heard = ago(task.lastSeenAt, now);
   return {
     says:
-      task.status === null ? null : [statusWord(task.status), percent(task)].filter((part) => part !== "").join(", "),
+      task.status === null
+        ? null
+        : [statusWord(task.status), task.over ? "" : percent(task)].filter((part) => part !== "").join(", "),
     unsaid: task.status === null ? missingStatus(task) : null,
     heard: isStale && !task.over ? TASK.statusLine.notHeard(heard) : lastContact(task, now),
     next: nextLook(task, now, pushes),

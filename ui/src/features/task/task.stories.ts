@@ -4,6 +4,7 @@ import { makeBudgets } from "$lib/fake-core/budgets";
 import { makeRow } from "$lib/fake-core/rows";
 import { detail, makeAgents, request } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
+import { COST, PAST_ITS_TIME, TWO_LIMITS } from "$lib/task/facts.example";
 import TaskDrawer from "./TaskDrawer.svelte";
 
 const ago = (seconds: number) => new Date(STORY_NOW - seconds * 1_000).toISOString();
@@ -84,17 +85,6 @@ const cancelling: TaskDto = {
 const ended = { over: true, endedAt: ago(3), nextLookAt: null, group: "finished" } as const;
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
-const cost: NonNullable<TaskDto["tokens"]> = {
-  handle: 312,
-  keptOut: 61_402,
-  result: 61_402,
-  inWindow: 61_402,
-  inWindowExactness: "exact" as const,
-  delivered: 8_000,
-  arguments: 204,
-  family: "o200k",
-  exactness: "exact",
-};
 const tooLarge = (verdict: NonNullable<TaskDto["held"]>["verdict"]): TaskDto["held"] => ({
   at: ago(90),
   by: "limit",
@@ -111,7 +101,7 @@ const large: Partial<TaskDto> = {
   status: "completed",
   intent: null,
   result: { bytes: 245_608, isError: false, state: "stored" },
-  tokens: cost,
+  tokens: COST,
   held: tooLarge(null),
 };
 const agents = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
@@ -184,6 +174,7 @@ export default {
     "what happened": one({ intent: null }, { click: tab("Timeline") }),
     "waiting for you": one({
       phase: "waiting",
+      status: "input_required",
       group: "needsYou",
       requests: [{ ...asked, openedAt: ago(260) }],
       pausedSince: ago(260),
@@ -336,7 +327,7 @@ export default {
         status: "completed",
         intent: null,
         result: { bytes: 245_608, isError: false, state: "stored" },
-        tokens: cost,
+        tokens: COST,
       },
       { click: tab("Tokens") },
     ),
@@ -396,9 +387,14 @@ export default {
         trimTokens: null,
       }),
     }),
+    "past its time limit": one({ intent: null, runLimits: [PAST_ITS_TIME] }),
+    "with limits of time": one({
+      intent: null,
+      runLimits: TWO_LIMITS,
+    }),
     "past its limit": one({
       intent: null,
-      tokens: { ...cost, result: null, delivered: 0 },
+      tokens: { ...COST, result: null, delivered: 0 },
       overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: null },
     }),
     "past its limit, let go on": one({

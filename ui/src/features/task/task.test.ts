@@ -56,6 +56,11 @@ describe("the truth line", () => {
     });
   });
 
+  test("a_task_that_has_ended_shows_no_percentage", () => {
+    const ended = { status: "completed", over: true, progress: { done: 38, total: 100, message: null } } as const;
+    expect(statusLine(task(ended), NOW, false).says).toBe("completed");
+  });
+
   test("a_server_that_said_nothing_was_not_heard", () => {
     const called = {
       status: null,

@@ -1,5 +1,5 @@
 /* The task list in every state, with and without the drawer beside it. */
-import type { ApiError, DeskItem, TaskRow } from "$lib/bindings";
+import type { ApiError, BulkResult, BulkTask, DeskItem, PlanShown, TaskRow } from "$lib/bindings";
 import { makeRow, makeRows } from "$lib/fake-core/rows";
 import { ALL_PHASES } from "$lib/task/phase";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
@@ -50,7 +50,61 @@ const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
   progress: { done: 1e300, total: at % 2 ? null : 1e-300, message: long },
 }));
 const working = Array.from({ length: 400 }, (_, n): TaskRow => makeRow(n, "running", STORY_NOW));
-const outcome = (n: number) => (n % 50 === 1 ? "refused" : n % 50 === 3 ? "notAsked" : "asked");
+const outcome = (n: number, isSettled: boolean): BulkResult => {
+  if (n % 50 === 1) return "notConfirmed";
+  if (n % 40 === 3) return "finishedAnyway";
+  if (n % 60 === 5) return "endedMeanwhile";
+  if (isSettled) return "stopped";
+  return n > 300 ? "notAsked" : n > 200 ? "asked" : n > 100 ? "acknowledged" : "stopped";
+};
+/** A plan of those tasks that was run. */
+const shown =
+  (isSettled: boolean, said = "this tool cannot be cancelled") =>
+  (): PlanShown => {
+    const tasks = working.map((row, n): BulkTask => {
+      const result = outcome(n, isSettled);
+      const server = said === bad ? bad : row.server;
+      return { ...row, result, server, why: result === "notConfirmed" ? said : null };
+    });
+    const many = (result: BulkResult) => tasks.filter((task) => task.result === result).length;
+    const at = new Date(STORY_NOW).toISOString();
+    return {
+      planId: "pln_1",
+      kind: "cancel",
+      by: "ada",
+      filter: "a list",
+      count: tasks.length,
+      createdAt: at,
+      expiresAt: at,
+      operation: {
+        id: "opn_1",
+        by: "ada",
+        reason: null,
+        begunAt: at,
+        endedAt: isSettled ? at : null,
+        cutShort: null,
+        settled: isSettled,
+        counts: {
+          notAsked: many("notAsked"),
+          asked: many("asked"),
+          acknowledged: many("acknowledged"),
+          stopped: many("stopped"),
+          finishedAnyway: many("finishedAnyway"),
+          notConfirmed: many("notConfirmed"),
+          endedMeanwhile: many("endedMeanwhile"),
+        },
+      },
+      tasks,
+      next: null,
+    };
+  };
+const tooMany = () => {
+  throw {
+    code: "refused",
+    message: "20,412 tasks match; one plan has at most 20000",
+    hint: "Choose fewer with a server, an agent, a tool or a phase, or halt the work with `taskwarden halt`.",
+  } satisfies ApiError;
+};
 /** Every third of the made tasks that have ended. */
 const hiddenOf = (tasks: number): string[] =>
   makeRows(tasks, 6, STORY_NOW)
@@ -144,28 +198,31 @@ export default {
     "all selected": list({ fake: { tasks: 2_000 }, keys: ["Control+a", "Control+a"] }),
     "cancelling many": list({ fake: { tasks: 60 }, keys: ["Control+a", "c"] }),
     "cancelling many, none open": list({ fake: { tasks: 60 }, hash: at("phase:finished"), keys: ["Control+a", "c"] }),
-    "cancelled many": list({
-      fake: {
-        tasks: working,
-        inbox: [],
-        calls: {
-          "tasks.cancel": () => ({
-            stops: working.map(({ id }, n) => ({
-              id,
-              state: outcome(n),
-              why: outcome(n) === "refused" ? "this server cannot cancel" : null,
-              task: null,
-            })),
-          }),
-        },
-      },
+    "revoking many": list({
+      fake: { tasks: 60 },
       click: [
         "[aria-haspopup=menu]",
         "[role=menuitem]:has-text('Select all')",
-        "[role=toolbar] button:has-text('Cancel')",
-        "[role=dialog] button:has-text('Ask to cancel')",
+        "[role=toolbar] button:has-text('Revoke')",
       ],
     }),
+    "cancelling many, refused": list({
+      fake: { tasks: 60, calls: { "plans.make": tooMany } },
+      keys: ["Control+a", "c"],
+    }),
+    "cancelling many is under way": list({
+      fake: { tasks: working, inbox: [], calls: { "plans.show": shown(false) } },
+      hash: "#/tasks?plan=pln_1",
+    }),
+    "cancelled many": list({
+      fake: { tasks: working, inbox: [], calls: { "plans.show": shown(true) } },
+      hash: "#/tasks?plan=pln_1",
+    }),
+    "cancelled many, hostile": list({
+      fake: { tasks: working, inbox: [], calls: { "plans.show": shown(true, bad) } },
+      hash: "#/tasks?plan=pln_1",
+    }),
+    "a plan that is forgotten": list({ fake: { tasks: 60 }, hash: "#/tasks?plan=pln_9" }),
     views: story(
       ViewList,
       {},

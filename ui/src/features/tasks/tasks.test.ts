@@ -1,16 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { HeldDto, TaskRow, VerdictDto } from "$lib/bindings";
+import type { BulkTask, HeldDto, TaskRow, VerdictDto } from "$lib/bindings";
 import { fake } from "$lib/fake-core/backend";
 import { makeRow } from "$lib/fake-core/rows";
 import { parseFilter } from "$lib/task-filter";
-import {
-  failuresFirst,
-  planBulkCancel,
-  rowOf,
-  cancellableQuery,
-  tally,
-  type CancelReplies,
-} from "./selection/bulk-cancel";
+import { endableQuery, isEndable, rowOf } from "./selection/bulk-target";
+import { resultText, tally, troubleFirst, verdict } from "./selection/plan-results";
 import {
   compact,
   doneShare,
@@ -242,7 +236,7 @@ describe("chips", () => {
   });
 });
 
-describe("cancelling many", () => {
+describe("ending many", () => {
   const row = (phase: TaskRow["phase"], change: Partial<TaskRow> = {}): TaskRow => ({
     ...makeRow(1, phase, NOW),
     id: `hdl_${phase}_${JSON.stringify(change).length}`,
@@ -250,18 +244,22 @@ describe("cancelling many", () => {
     ...change,
   });
 
-  test("what_is_over_or_asked_before_is_left_out_and_counted", () => {
+  test("what_was_asked_to_cancel_can_still_be_revoked_and_what_is_over_neither", () => {
     const chosen = [
       row("running"),
       row("done", { over: true }),
       row("cancelling", { stopState: "asked" }),
       row("silent", { stopState: "refused" }),
+      row("revoked", { stopState: "acknowledged" }),
     ];
-    const plan = planBulkCancel(chosen);
-    expect([plan.rows.map((one) => one.phase), plan.over, plan.asked]).toEqual([["running", "silent"], 1, 1]);
+    const phases = (act: "cancel" | "revoke") => chosen.filter((one) => isEndable(one, act)).map((one) => one.phase);
+    expect([phases("cancel"), phases("revoke")]).toEqual([
+      ["running", "silent"],
+      ["running", "cancelling", "silent"],
+    ]);
   });
 
-  test("a_filter_of_ended_tasks_can_stop_nothing", () => {
+  test("a_filter_of_ended_tasks_can_end_nothing", () => {
     const query = {
       phases: ["done" as const, "failed" as const],
       servers: [],
@@ -274,23 +272,46 @@ describe("cancelling many", () => {
       groupBy: "need" as const,
       sort: "newest" as const,
     };
-    expect(cancellableQuery(query)).toBeNull();
-    expect(cancellableQuery({ ...query, phases: [] })?.phases).toContain("running");
+    expect(endableQuery(query, "cancel")).toBeNull();
+    expect(endableQuery({ ...query, phases: [] }, "cancel")?.phases).toContain("running");
+    expect(endableQuery({ ...query, phases: ["cancelling"] }, "cancel"), "they were asked before").toBeNull();
+    expect(endableQuery({ ...query, phases: ["cancelling"] }, "revoke")?.phases).toEqual(["cancelling"]);
   });
 
   test("each_task_has_its_own_result_trouble_first", () => {
-    const stops: CancelReplies = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({
-      id: `hdl_${at}`,
-      state,
-      why: null,
-      task: null,
-    }));
-    expect(tally(stops)).toEqual([
-      { word: "asked", count: 2 },
-      { word: "refused", count: 1 },
-      { word: "notAsked", count: 2 },
+    const task = (result: BulkTask["result"], why: string | null = null): BulkTask => ({
+      id: `hdl_${result}`,
+      result,
+      server: "ci",
+      agent: null,
+      tool: "deploy",
+      why,
+    });
+    const tasks = [task("stopped"), task("endedMeanwhile", "it ended meanwhile"), task("notConfirmed", "not allowed")];
+    expect(troubleFirst(tasks).map(resultText)).toEqual([
+      "refused: not allowed",
+      "cancelled, confirmed by ci",
+      "ended before it was asked",
     ]);
-    expect(failuresFirst(stops)[0]?.state).toBe("refused");
+  });
+
+  test("the_verdict_never_calls_a_task_ended_that_nobody_confirmed", () => {
+    const none = {
+      notAsked: 0,
+      asked: 0,
+      acknowledged: 0,
+      stopped: 0,
+      finishedAnyway: 0,
+      notConfirmed: 0,
+      endedMeanwhile: 0,
+    };
+    expect(verdict("cancel", { ...none, stopped: 2, endedMeanwhile: 1 })).toBe("All 3 have ended.");
+    expect(verdict("cancel", { ...none, stopped: 2, notConfirmed: 1 })).toContain("1 may still run");
+    expect(verdict("revoke", { ...none, notConfirmed: 3 })).toMatch(/lost access.*None is known to have ended; 3 may/);
+    expect(tally({ ...none, notConfirmed: 1, stopped: 2 })).toEqual([
+      { result: "stopped", count: 2 },
+      { result: "notConfirmed", count: 1 },
+    ]);
   });
 
   test("a_task_read_again_is_a_row", () => {

@@ -22,6 +22,7 @@ export { default as Select } from "./controls/Select.svelte";
 export { default as IconSprite } from "./text/IconSprite.svelte";
 export { default as Tabs } from "./controls/Tabs.svelte";
 export { default as Term } from "./text/Term.svelte";
+export { default as Explained } from "./text/Explained.svelte";
 export { default as Tag } from "./text/Tag.svelte";
 export { default as DurationBar } from "./feedback/DurationBar.svelte";
 export { default as VirtualList } from "./layout/VirtualList.svelte";

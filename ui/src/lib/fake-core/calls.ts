@@ -2,6 +2,7 @@
    in between can be seen; stories override single calls. The calls about tasks and budgets have files of their own. */
 import type { AgentFacts, ApiError, Calls, RuleDto, SessionDto } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
+import { auditCalls } from "./audit/calls";
 import { budgetCalls } from "./budget-calls";
 import type { CoreState } from "./core-state";
 import { makeServer, TOOLS } from "./entities";
@@ -10,10 +11,11 @@ import { NO_FIGURES } from "./query";
 import { haltCalls } from "./halt/calls";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
-import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
+import { AUDIT_FITS, CHECKPOINTS_FIT, LIMIT_ROWS } from "./storage";
 import { clientCalls } from "./servers/client-calls";
 import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
+import { planCalls } from "./tasks/plans";
 
 /** Calls that no screen makes: they are the command line's. */
 type Unused =
@@ -21,11 +23,12 @@ type Unused =
   | "tasks.result"
   | "inbox"
   | "core.ping"
+  | "audit.checkpoint"
+  | "audit.export"
+  | "audit.exportRows"
   | "controlTokens.add"
   | "controlTokens.list"
-  | "controlTokens.revoke"
-  | "audit.list"
-  | "audit.show";
+  | "controlTokens.revoke";
 export type Answered = Exclude<CallName, Unused>;
 export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 
@@ -49,6 +52,7 @@ export function answers(state: CoreState): Answers {
     ...tasks,
     ...inboxCalls(state, tasks),
     ...budgetCalls(state),
+    ...auditCalls(state),
     "servers.add": ({ name, address }) => {
       const made = {
         ...makeServer(name, state.servers.size, state.now()),
@@ -207,7 +211,8 @@ export function answers(state: CoreState): Answers {
     },
     recording: () => state.recording,
     "storage.show": () => state.storage,
-    "storage.set": (change) => {
+    "storage.set": ({ preview, ...change }) => {
+      if (preview) return state.storage;
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
       state.storage = { ...state.storage, limits: { ...state.storage.limits, ...given } };
       return state.storage;
@@ -218,6 +223,7 @@ export function answers(state: CoreState): Answers {
       return { removed, storage: state.storage };
     },
     "audit.verify": () => AUDIT_FITS,
+    "audit.verifyTree": () => CHECKPOINTS_FIT,
     "sessions.list": () => ({ sessions: state.sessions }),
     "sessions.revoke": (input) => {
       const isMeant = (session: SessionDto) => (input.which === "one" ? session.id === input.id : !session.current);
@@ -226,16 +232,7 @@ export function answers(state: CoreState): Answers {
       state.sessions = state.sessions.filter((session) => !isMeant(session));
       return { sessions: ended };
     },
-    // The page makes no plans yet: there is none behind it.
-    "plans.make": () => {
-      throw missing("plan");
-    },
-    "plans.run": (input) => {
-      throw missing(`plan \`${input.planId}\``);
-    },
-    "plans.show": (input) => {
-      throw missing(`plan \`${input.id}\``);
-    },
+    ...planCalls(state, tasks),
     ...haltCalls(state),
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
@@ -290,6 +287,7 @@ export function answers(state: CoreState): Answers {
       recording: state.recording,
       storage: state.storage,
       audit: AUDIT_FITS,
+      checkpoints: CHECKPOINTS_FIT,
     }),
   };
 }

@@ -3,6 +3,7 @@ import type {
   AgentFacts,
   AnsweredDto,
   AnswerRuleDto,
+  AuditRowDto,
   BudgetDto,
   BudgetList,
   CoreDto,
@@ -22,6 +23,7 @@ import type {
   TaskRow,
   Totals,
 } from "$lib/bindings";
+import { auditOf, makeAudit, type AuditLog } from "./audit/rows";
 import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./random";
 import { EVERYTHING, figures, totals, view } from "./query";
@@ -55,6 +57,8 @@ export interface CoreStateOptions {
   /** Answered questions; what is left out is made. */
   answered?: Partial<AnsweredDto>[];
   answerRules?: AnswerRuleDto[];
+  /** Rows of the audit log; a number makes as many. */
+  audit?: number | AuditRowDto[];
   /** A frozen now, for stories. */
   now?: number;
   seed?: number;
@@ -87,6 +91,7 @@ export class CoreState {
   halt: HaltShown;
   readonly answered: readonly Partial<AnsweredDto>[];
   readonly answerRules: readonly AnswerRuleDto[];
+  audit: AuditLog;
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
   onframe: (frame: Frame) => void = () => undefined;
@@ -104,6 +109,7 @@ export class CoreState {
     this.sessions = options.sessions ?? SESSIONS(now);
     this.answered = options.answered ?? [];
     this.answerRules = options.answerRules ?? [];
+    this.audit = Array.isArray(options.audit) ? auditOf(options.audit) : makeAudit(options.audit ?? 18_204, now);
     this.recording = options.recording ?? { state: "ok" };
     this.halt = options.halt ?? { halt: null, unreadable: null };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;

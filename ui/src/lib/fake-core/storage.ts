@@ -1,5 +1,5 @@
 /* Storage, limits and recording of a made-up core. */
-import type { AuditVerifiedDto, LimitRow, RecordingDto, StorageDto } from "$lib/bindings";
+import type { AuditVerifiedDto, LimitRow, RecordingDto, StorageDto, TreeVerifiedDto } from "$lib/bindings";
 import { iso } from "./random";
 
 const DAY_MS = 86_400_000;
@@ -33,6 +33,7 @@ export function makeStorage(now: number, change: Partial<StorageDto> = {}): Stor
     limits: LIMITS,
     builtIn: LIMITS,
     due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 },
+    waitsUntil: null,
     ...change,
   };
 }
@@ -74,4 +75,13 @@ export const AUDIT_FITS: AuditVerifiedDto = {
   first: 1,
   complete: true,
   broken: null,
+};
+
+export const CHECKPOINTS_FIT: TreeVerifiedDto = {
+  compared: 64,
+  newest: 61_337,
+  unsigned: 0,
+  lateSince: null,
+  broken: null,
+  next: null,
 };

@@ -1,5 +1,5 @@
 /* What a made-up core answers about tasks, their questions, results and cancels. */
-import type { ApiError, RequestDto, TaskDto, TaskRow, TakenStep } from "$lib/bindings";
+import type { ApiError, AuditVerb, RequestDto, TaskDto, TaskRow, TaskRunLimitDto, TakenStep } from "$lib/bindings";
 import { fakeEscalation, takenStep } from "./tasks/escalation";
 import { missing, type Answers } from "./calls";
 import type { CoreState } from "./core-state";
@@ -11,6 +11,17 @@ import { makeRow } from "./rows";
 const HOLD_MS = 5_000;
 /** How long an answered item stays in the list. */
 const LEAVE_MS = 3_000;
+
+/** An event that the server brought about. */
+const happened = (at: string, verb: AuditVerb, who: string) => ({
+  at,
+  lane: "server" as const,
+  actor: "server" as const,
+  verb,
+  who,
+  key: null,
+  note: "",
+});
 
 type TaskCall = Extract<keyof Answers, `tasks.${string}`>;
 
@@ -114,7 +125,7 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
       escalation: escalation(id),
     }),
     "tasks.history": ({ id }) => {
-      const { agent, server: name, createdAt, changedAt, requests } = task(id);
+      const { agent, server: name, createdAt, changedAt, phase, requests, status, statusMessage } = task(id);
       return {
         events: [
           {
@@ -126,28 +137,13 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
             key: null,
             note: "",
           },
-          {
-            at: createdAt,
-            lane: "server" as const,
-            actor: "server" as const,
-            verb: "accepted" as const,
-            who: name,
-            key: null,
-            note: "",
-          },
-          ...requests.map((one) => ({
-            at: one.openedAt,
-            lane: "server" as const,
-            actor: "server" as const,
-            verb: "asked" as const,
-            who: name,
-            key: one.key,
-            note: "",
-          })),
+          ...(status === null ? [] : [happened(createdAt, "accepted", name)]),
+          ...requests.map((one) => ({ ...happened(one.openedAt, "asked", name), key: one.key })),
+          ...(phase === "lost" || phase === "unconfirmed" ? [happened(changedAt, phase, name)] : []),
         ],
         log: [
-          { at: createdAt, status: "working", text: "Started" },
-          { at: changedAt, status: "working", text: "Canary image pushed" },
+          ...(status === null ? [] : [{ at: createdAt, status: "working", text: "Started" }]),
+          ...(statusMessage === null ? [] : [{ at: changedAt, status: "working", text: statusMessage }]),
         ],
         looks: Array.from({ length: 12 }, (_, at) =>
           iso(Date.parse(createdAt) + ((state.now() - Date.parse(createdAt)) * at) / 12),
@@ -366,6 +362,28 @@ export function taskCalls(state: CoreState): Pick<Answers, TaskCall> {
         } satisfies ApiError;
       state.change(id, {}, { overLimit: { ...overLimit, settledBy: me } });
       leave(`${id}/overLimit`, me);
+      return task(id);
+    },
+    "tasks.allowTime": ({ id, limit, moreMs }) => {
+      const limits = task(id).runLimits ?? [];
+      if (!limits.some((one) => one.kind === limit))
+        throw {
+          code: "refused",
+          message: `this task has no ${limit} limit`,
+          hint: "The rules that set one apply to calls that begin later.",
+        } satisfies ApiError;
+      const changed = (one: TaskRunLimitDto): TaskRunLimitDto =>
+        moreMs == null
+          ? { ...one, asks: false, removedBy: me }
+          : {
+              ...one,
+              allowedMs: one.spentMs + moreMs,
+              reachedAt: null,
+              asks: false,
+              dueAt: iso(state.now() + moreMs),
+            };
+      state.change(id, {}, { runLimits: limits.map((one) => (one.kind === limit ? changed(one) : one)) });
+      leave(`${id}/timeLimit`, me);
       return task(id);
     },
     "tasks.lookNow": ({ id }) => {

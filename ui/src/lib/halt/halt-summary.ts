@@ -1,6 +1,7 @@
 /* A halt in one line, for the banner and the status bar. Pure. */
 import type { HaltEffectDto, HaltShown } from "$lib/bindings";
 import { plural } from "$lib/format/count";
+import { controlToken } from "$lib/task/control-token";
 import { APP } from "$lib/text/app";
 
 export interface HaltSummary {
@@ -21,6 +22,7 @@ export function haltSummary({ halt, unreadable }: HaltShown): HaltSummary | null
   const newest = halt?.orders.at(-1);
   if (!halt || !newest) return null;
   const text = APP.halt;
+  const token = controlToken(newest.by);
   const inForce = ORDER.filter((effect) => halt.orders.some((order) => order.inForce.includes(effect)));
   const isEverything = halt.orders.some((one) => one.server === null && one.agent === null && one.inForce.length > 0);
   const words = inForce.map((effect) => text.covers[effect]).join(", ");
@@ -29,7 +31,7 @@ export function haltSummary({ halt, unreadable }: HaltShown): HaltSummary | null
   const reads = halt.steps.some((step) => step.stage === "readOnly") ? ` ${text.readsPass}.` : "";
   return {
     at: halt.at,
-    by: newest.by,
+    by: token === null ? newest.by : text.control(token),
     reason: newest.reason,
     effect: `${inForce.length === 0 ? text.nothingLeft : `${first}${where}`}.${reads}`,
   };

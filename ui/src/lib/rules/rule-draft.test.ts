@@ -16,6 +16,8 @@ describe("the form of a rule", () => {
       resultLimit: null,
       taskLimit: null,
       windowLimit: null,
+      timeLimit: null,
+      progressLimit: null,
     });
   });
 
@@ -31,6 +33,8 @@ describe("the form of a rule", () => {
       resultLimit: { tokens: 20_000, at: "hold" as const },
       taskLimit: null,
       windowLimit: { tokens: 160_000, at: "ask" as const },
+      timeLimit: { allowedMs: 1_800_000, at: "ask" as const },
+      progressLimit: { allowedMs: 61_500, at: "warn" as const },
     };
     expect(ruleOf(scope, draftOf(before), before)).toEqual(before);
   });

@@ -1,5 +1,6 @@
 /* What a rule's form holds, and the rule it makes. Pure. An empty choice leaves the matter to the wider rule. */
 import type { RepeatDto, RuleDto, ScopeDto, WhoIsAsked } from "$lib/bindings";
+import { isBadTime, timeLimitOf, timesOf, TIME_LIMITED, type TimeLimitDrafts } from "./time-limits";
 import { isBad, limitedBy, limitOf, limitsOf, type LimitDrafts } from "./token-limits";
 
 export interface RuleDraft {
@@ -11,11 +12,13 @@ export interface RuleDraft {
   /** Results that the program would cut are held. */
   readonly holdCut: boolean;
   readonly limits: LimitDrafts;
+  readonly times: TimeLimitDrafts;
 }
 
 /** What was changed in a form; the rest is as it is saved, whoever saves it meanwhile. */
-export interface RuleChange extends Partial<Omit<RuleDraft, "limits">> {
+export interface RuleChange extends Partial<Omit<RuleDraft, "limits" | "times">> {
   readonly limits?: Partial<LimitDrafts>;
+  readonly times?: Partial<TimeLimitDrafts>;
 }
 
 const DEFAULT_SECONDS = "60";
@@ -29,11 +32,14 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     hold: rule?.holdResults ?? false,
     holdCut: rule?.holdCut ?? true,
     limits: limitsOf(rule),
+    times: timesOf(rule),
   };
 }
 
 export function changedBy(saved: RuleDraft, change: RuleChange | null): RuleDraft {
-  return change === null ? saved : { ...saved, ...change, limits: { ...saved.limits, ...change.limits } };
+  if (change === null) return saved;
+  const { limits, times } = saved;
+  return { ...saved, ...change, limits: { ...limits, ...change.limits }, times: { ...times, ...change.times } };
 }
 
 /** Something in it is not saved. */
@@ -53,6 +59,7 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
   if (draft.asked === "agentThenPeople" && seconds === null) return null;
   const limited = limitedBy(scope.kind);
   if (limited.some((what) => isBad(draft.limits[what]))) return null;
+  if (TIME_LIMITED.some((what) => isBadTime(draft.times[what]))) return null;
   return {
     scope,
     asked: draft.asked === "" ? null : draft.asked,
@@ -65,5 +72,7 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
     resultLimit: limitOf(draft.limits.result),
     taskLimit: limitOf(draft.limits.task),
     windowLimit: limited.includes("window") ? limitOf(draft.limits.window) : (before?.windowLimit ?? null),
+    timeLimit: timeLimitOf(draft.times.time, before?.timeLimit),
+    progressLimit: timeLimitOf(draft.times.progress, before?.progressLimit),
   };
 }

@@ -4,7 +4,7 @@ import { singleLine } from "$lib/design/text/plain-text";
 import { inboxOrder } from "$lib/feed/feed-state";
 import { keysOf, keyLabel, type Binding } from "$lib/keys";
 import type { InboxRow, ListQuery, ServerDto, TaskRow } from "$lib/bindings";
-import { PHASES } from "$lib/task/phase";
+import { phaseAndFlag } from "$lib/task/phase-flag";
 import { COMMANDS } from "$lib/text/app";
 import { writeHash } from "$lib/route";
 
@@ -72,12 +72,13 @@ export function servers(list: Iterable<ServerDto>): Entry[] {
 }
 
 export function tasks(rows: readonly TaskRow[]): Entry[] {
+  const styleOf = (row: TaskRow) => phaseAndFlag(row.phase, row).style;
   return rows.map((row) => ({
     id: `task/${row.id}`,
     group: COMMANDS.groups.tasks,
     label: row.tool ?? row.id,
-    note: `${row.server} · ${PHASES[row.phase].word} · ${row.id}`,
-    icon: PHASES[row.phase].icon,
+    note: `${row.server} · ${styleOf(row).word} · ${row.id}`,
+    icon: styleOf(row).icon,
     kbd: null,
     act: { kind: "open" as const, hash: writeHash({ place: "tasks", id: row.id, search: "" }) },
   }));

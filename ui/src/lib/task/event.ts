@@ -4,6 +4,7 @@ import type { AuditVerb, HistoryEvent } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
+import { controlToken } from "./control-token";
 import { EVENTS, ownWords } from "$lib/text/events";
 
 export interface EventText {
@@ -55,6 +56,9 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   controlTokenRevoked: ["lock", "neutral"],
   controlLimited: ["warn", "attention"],
   clientFileChanged: ["key", "neutral"],
+  checkpointed: ["lock", "neutral"],
+  exported: ["info", "neutral"],
+  signingKeyReplaced: ["warn", "attention"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],
@@ -79,7 +83,7 @@ export function eventText(event: HistoryEvent, of: EventContext): EventText {
   const [icon, tone] = toned(event.verb, note);
   const names = {
     who: whoOf(event, of.me),
-    actor: event.actor,
+    actor: controlToken(event.who) === null ? event.actor : ("control" as const),
     server: singleLine(of.server, 80),
     agent: of.agent === null ? EVENTS.itsAgent : singleLine(of.agent, 80),
     tool: of.tool === null ? EVENTS.aTool : singleLine(of.tool, 80),
@@ -91,8 +95,11 @@ function whoOf(event: HistoryEvent, me: string | null): string {
   switch (event.actor) {
     case "limit":
       return EVENTS.limit;
-    case "taskwarden":
-      return EVENTS.taskwarden;
+    case "taskwarden": {
+      // A program that held a control token acted, not Taskwarden.
+      const token = controlToken(event.who);
+      return token === null ? EVENTS.taskwarden : EVENTS.controlToken(singleLine(token, 80));
+    }
     case "person":
     case "agent":
     case "server":

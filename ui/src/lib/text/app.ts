@@ -1,5 +1,6 @@
 /* Text of the shell: places, status bar, banners, sign-in, palette. */
 import { count, plural } from "$lib/format/count";
+import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 /** Errors of the page itself; all others come from the core. */
 export const ERRORS = {
@@ -12,8 +13,11 @@ export const ERRORS = {
     message: "the core does not answer",
     hint: "Tasks continue on their servers. Taskwarden keeps trying; if this lasts, quit Taskwarden and start it again.",
   },
-  feedClosed: { message: "the core closed the feed", hint: "Taskwarden keeps trying." },
-  noSnapshot: { message: "the feed does not begin with a snapshot", hint: "Taskwarden keeps trying." },
+  feedClosed: { message: "the core ended the connection of this page", hint: "The page connects again by itself." },
+  noSnapshot: {
+    message: "the core sent something this page does not understand",
+    hint: "Load the page again; it may be older than the core.",
+  },
   signedOut: { message: "this browser is not signed in", hint: "Run `taskwarden ui` and open the link it prints." },
   notWeb: { message: "only web addresses can be opened", hint: "Copy the address instead." },
 } as const;
@@ -26,6 +30,7 @@ export const APP = {
     servers: "Servers",
     agents: "Agents",
     budgets: "Budgets",
+    audit: "Audit",
     settings: "Settings",
     start: "Get started",
     help: "Help",
@@ -40,6 +45,7 @@ export const APP = {
     unreadableWhy: "The halts on record cannot be read.",
     by: (who: string, reason: string) => `by ${who}${reason === "" ? "" : `: “${reason}”`}.`,
     byFile: "by the file HALT in the data folder.",
+    control: (token: string) => `the control token ${token}`,
     covers: {
       calls: "New calls are refused",
       running: "running tasks are asked to cancel",
@@ -89,7 +95,7 @@ export const APP = {
     window: "If this lasts, quit Taskwarden and start it again.",
     browser: "If it has ended, start it with `taskwarden serve`.",
   },
-  panes: { inbox: "Width of the list", server: "Width of the detail" },
+  panes: { inbox: "Width of the list", server: "Width of the detail", audit: "Width of the row's detail" },
   needsCore: "Not possible now: the core does not answer.",
   noCoreYet:
     "Nothing answers at this address. The page reconnects when the core is back. Run `taskwarden doctor` in a terminal to see what is wrong.",
@@ -141,6 +147,7 @@ export const COMMANDS = {
     unconfirmed: (name: string) => `${name} was not confirmed by its server`,
     blocked: (name: string) => `${name} needs sign-in`,
     overLimit: (name: string) => `${name} exceeded its token limit`,
+    timeLimit: timeLimitText.waits,
     held: (name: string) => `${name} has a result waiting for you`,
   },
   keys: "Keys",

@@ -86,6 +86,26 @@ describe("what happened, in words", () => {
     expect(look("revoked", "person", "", null).text).toBe("Mara revoked it from its agent");
   });
 
+  test("what_a_control_token_did_is_never_said_of_taskwarden_or_of_the_file", () => {
+    const by = (verb: AuditVerb) => {
+      const event = {
+        at: "2026-11-21T14:00:00.000Z",
+        lane: "policy",
+        actor: "taskwarden",
+        key: null,
+        note: "",
+      } as const;
+      const of = { server: "warehouse", agent: null, tool: "backfill", me: null };
+      return eventText({ ...event, verb, who: "control:incident-bot" }, of).text;
+    };
+    expect([by("halted"), by("stopBegun"), by("revoked")]).toEqual([
+      "Control token incident-bot halted work",
+      "Control token incident-bot asked warehouse to cancel",
+      "Control token incident-bot revoked it from its agent",
+    ]);
+    expect(look("halted", "taskwarden", "").text).toBe("The file HALT halted all calls");
+  });
+
   test("only_what_a_person_wrote_stands_in_quotes", () => {
     expect([
       look("stopBegun", "person", "wrong month").words,

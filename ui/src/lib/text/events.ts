@@ -5,7 +5,8 @@ import type { ActorDto, AuditVerb } from "$lib/bindings";
 export interface EventNames {
   /** Who acted, as a name at the beginning of a sentence. */
   readonly who: string;
-  readonly actor: ActorDto;
+  /** `control`: a program with a control token. */
+  readonly actor: ActorDto | "control";
   readonly server: string;
   readonly agent: string;
   readonly tool: string;
@@ -42,7 +43,7 @@ const SERVER_ENDED: Readonly<Record<string, (who: string, server: string) => str
 };
 
 /** "a, the limit is b" of the log, behind a colon; nothing where the log has none. */
-const amount = (note: string) => (/^[^:]*\d[^:]*(the limit is|are free)/.test(note) ? `: ${note}` : "");
+const amount = (note: string) => (/^[^:]*\d[^:]*(the limit is|are free|, allowed )/.test(note) ? `: ${note}` : "");
 const end = (note: string) => note.split("->").at(-1)?.trim() ?? "";
 /** "whole: because" of the log: how, and whether more follows. */
 const form = (note: string) => {
@@ -104,13 +105,17 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
       : `A process of ${server} from an earlier run was ended`,
   agentAdded: ({ who, agent }) => `${who} added ${agent}`,
   agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
-  halted: ({ who, actor }) => (actor === "person" ? `${who} halted work` : "The file HALT halted all calls"),
+  halted: ({ who, actor }) =>
+    actor === "person" || actor === "control" ? `${who} halted work` : "The file HALT halted all calls",
   bulkBegun: ({ who }) => `${who} asked many tasks to end`,
   bulkEnded: ({ who }) => `All tasks that ${who} asked to end were asked`,
   controlTokenAdded: ({ who }) => `${who} made a control token`,
   controlTokenRevoked: ({ who }) => `${who} revoked a control token`,
   controlLimited: ({ who }) => `${who} asked to end more tasks than it may`,
   clientFileChanged: ({ who, agent }) => `${who} changed how the program of ${agent} reaches its servers`,
+  checkpointed: ({ who }) => `${who} signed the audit log`,
+  exported: ({ who }) => `${who} exported rows of the audit log`,
+  signingKeyReplaced: () => "A new key signs the audit log",
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
@@ -123,7 +128,8 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
       : `${who} held the result back from ${agent}`,
   resultReleased: ({ who, agent }, note) => `${who} delivered the result to ${agent} ${form(note)}`.trim(),
   resultWithheld: ({ who, agent }) => `${who} withheld the result from ${agent}`,
-  overLimit: (_, note) => `It exceeded its token limit${amount(note)}`,
+  overLimit: (_, note) =>
+    note.includes(", allowed ") ? `It reached its time limit: ${note}` : `It exceeded its token limit${amount(note)}`,
   limitLifted: ({ who }) => `${who} let it continue above its limit`,
   budgetChanged: ({ who, agent }) => `${who} changed how the tokens of ${agent} are counted`,
   storageCleaned: () => "Taskwarden removed old tasks or results",
@@ -138,6 +144,7 @@ export const EVENTS = {
   you: "You",
   limit: "A limit",
   taskwarden: "Taskwarden",
+  controlToken: (name: string) => `Control token ${name}`,
   somebody: "Someone",
   itsAgent: "its agent",
   aTool: "a tool",

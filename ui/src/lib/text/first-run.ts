@@ -31,7 +31,7 @@ export const firstRunText = {
   },
   agent: {
     title: "Connect an agent",
-    body: "Paste one command. Taskwarden tells you when the first call arrives, and gives each agent a token of its own.",
+    body: "An agent is a program with an AI model, which calls tools. Paste one command; this page shows when its first call arrives.",
     button: "Connect an agent",
     works: "Works with",
     rows: [
@@ -43,12 +43,12 @@ export const firstRunText = {
   },
   server: {
     title: "Add a server",
-    body: "A server is a program that offers tools. Type its command or web address; nothing runs before you see it.",
+    body: "A server is a program that offers tools over MCP. Type its command or web address; nothing runs before you see it.",
     button: "Add a server",
     kinds: "Any MCP server",
     rows: [
       ["A command", "runs here"],
-      ["A web address", "over HTTP"],
+      ["A web address", "runs elsewhere"],
     ],
     secrets: "with its secrets in your keychain",
     secretsInFile: "with its secrets in a file of yours alone",

@@ -1,5 +1,6 @@
 /* Text of the inbox and of answering. What a server says is never part of it. */
 import { count, plural } from "$lib/format/count";
+import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 const inboxCancel = "Ask to cancel";
 
@@ -62,6 +63,7 @@ export const inboxText = {
     blocked: "Server needs sign-in",
     held: "Result held",
     overLimit: "Above its limit",
+    timeLimit: timeLimitText.kind,
   },
 
   titleOf: {
@@ -248,7 +250,7 @@ export const inboxText = {
     stop: "Cancel it",
     stopWhat: (server: string, agent: string) => `asks ${server} to cancel it; ${agent} is told that a person did`,
     goOn: "Let it continue",
-    goOnWhat: "this limit does not ask about it again",
+    goOnWhat: "you are not asked about this limit again",
     wentOn: (tool: string) => `${tool} continues.`,
   },
 
@@ -273,6 +275,7 @@ export const inboxText = {
     keeps: "Server keeps it",
     cancels: "Cancels obeyed",
     asked: "Asked",
+    since: "In the inbox since",
     protocol: (version: string) => `protocol ${version}`,
     noTasks: "no task support",
     pushes: "pushes changes",

@@ -105,7 +105,7 @@ export const serversText = {
     connecting: "Connecting now.",
     unknown: "No connection was tried since the core started.",
     downWithoutRetry: "No retry until its address changes.",
-    stderr: "Last output on standard error",
+    stderr: "Last error output of the program",
     stderrNote: (name: string) => `Text from ${name}`,
     tools: "Tools",
     findTool: "Find a tool",
@@ -153,7 +153,8 @@ export const serversText = {
     notCopied: "The clipboard could not be written.",
     failed: "The log could not be read",
     empty: "Nothing is in the log yet",
-    emptyHere: "What the server writes to its standard error, and the log messages that it sends, appear here.",
+    emptyHere:
+      "What the program prints as errors and notes (standard error), and the log messages that it sends, appear here.",
     emptyThere:
       "This server runs elsewhere. The log messages that it sends, and what Taskwarden knows of the connection, appear here.",
     messageTitle: "A log message of the server, with the level that it gave",
@@ -333,9 +334,11 @@ export const serversText = {
     url: "Address",
     urlHint: "For example https://host.example/mcp",
     env: "Environment",
-    envHint: "Of your own environment only the basics are passed on, such as PATH and HOME.",
+    envHint:
+      "Settings that the program reads as it starts. Of your own, only basics such as PATH and HOME are passed on.",
     headers: "Headers",
-    headersHint: "Their values are stored as secrets, in the keychain where there is one.",
+    headersHint:
+      "Sent with every request, often to sign in. Their values are stored as secrets, in the keychain where there is one.",
     addEnv: "Add a variable",
     addSecret: "Add a secret",
     addHeader: "Add a header",

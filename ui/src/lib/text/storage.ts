@@ -42,11 +42,15 @@ export const STORAGE = {
     builtIn: "Use the built-in limits",
     saved: "Limits saved.",
     savedDue: (what: string) => `Limits saved. The next clean-up, within an hour, removes ${what}.`,
+    savedWaits: (what: string, time: string) =>
+      `Limits saved. Nothing is removed because of them before ${time}. After that, ${what} will be removed.`,
   },
   clean: {
     title: "Clean-up",
     nothing: "Nothing exceeds its limit.",
     due: (what: string) => `Above the limits now: ${what}. This is removed automatically within an hour.`,
+    waits: (what: string, time: string) =>
+      `Above the limits now: ${what}. Nothing is removed because of the lower limits before ${time}. Set the earlier limits by then to keep it.`,
     ask: "Clean up now…",
     dialog: "Remove what exceeds its limits?",
     effect: (what: string) => `This removes ${what}. It cannot be undone.`,
@@ -71,6 +75,7 @@ export const STORAGE = {
       `Intact up to row ${count(upto)} of ${count(last)}. Check again for the rest.`,
     broken: (row: number) => `Row ${count(row)} of the audit log is not intact.`,
     brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
+    showRow: "Show the row",
   },
 } as const;
 

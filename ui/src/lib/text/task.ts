@@ -50,7 +50,7 @@ export const TASK = {
   wholeKey: "Show the task over the whole window, or beside the list",
   loading: "Loading the task",
   gone: "Task not found",
-  goneHow: "It may have been removed, or the link belongs to another registry.",
+  goneHow: "It may have been removed, or the link comes from another installation of Taskwarden.",
   notHere: "The core does not answer, and this task was not loaded before.",
   notHereHow: "It appears here when the core is back.",
   failed: "The task could not be loaded.",
@@ -222,6 +222,7 @@ export const TASK = {
   },
 
   raw: {
+    about: "Messages between Taskwarden and the server, exactly as they were sent, in JSON.",
     none: "No raw messages are stored. Taskwarden stores those that ask a question, answer one, or report an error.",
     fromServer: "from the server",
     toServer: "to the server",
@@ -235,7 +236,10 @@ export const TASK = {
   related: {
     label: "Other tasks",
     parent: "Started while this was open:",
-    why: { trace: "Both carry the same trace id.", openTask: "It was the newest open task of the same agent." },
+    why: {
+      trace: "Their agent marked both as parts of the same work.",
+      openTask: "It was the newest open task of the same agent.",
+    },
     attempt: (n: number, all: number) => `Attempt ${count(n)} of ${count(all)}`,
     attemptName: (n: number) => `Attempt ${count(n)}`,
     children: (n: number) => `${plural(n, "task was", "tasks were")} started during this one`,

@@ -72,7 +72,7 @@ export const TASKS = {
       progress: "How much is done, as the server last said.",
       started: "When it was started.",
       took: "How long it ran, or waits for a person.",
-      tokens: "How many tokens of its agent’s window it takes.",
+      tokens: "How much of its agent’s window it takes, in tokens: the pieces of text that models count.",
       message: "Its question, its error, its result, or what the server said last.",
     },
   },
@@ -187,6 +187,8 @@ export const TASKS = {
     all: (n: number) => `Select all ${count(n)} matching`,
     clear: "Clear the selection, Esc",
     cancel: (n: number | null) => (n === null ? "Cancel…" : `Cancel ${count(n)}…`),
+    revoke: (n: number) => `Revoke ${count(n)}…`,
+    revokeTitle: "Take them from their agents, and ask their servers to cancel them",
     resolve: (n: number) => `Mark ${count(n)} resolved…`,
     export: "Export",
     exportAs: (n: number, format: "csv" | "json") => `${tasks(n)} as ${format === "csv" ? "CSV" : "JSON"}`,
@@ -199,32 +201,71 @@ export const TASKS = {
   },
 
   bulk: {
-    title: (n: number) => `Ask to cancel ${tasks(n)}?`,
-    effect: "Each server is asked once. A server may refuse, or finish the task first; each row shows the outcome.",
+    title: {
+      cancel: (n: number) => `Ask to cancel ${tasks(n)}?`,
+      revoke: (n: number) => `Revoke ${tasks(n)}?`,
+    },
+    effect: {
+      cancel:
+        "Each server is asked once. A server may refuse, or finish the task first; you see what became of each task.",
+      revoke:
+        "Their agents can no longer read or use these tasks, at once. Each server is asked to cancel; you see what became of each task.",
+    },
     first: (shown: number, n: number) => (shown === n ? "These tasks" : `The first ${count(shown)} of ${count(n)}`),
-    over: (n: number) =>
-      `${plural(n, "selected task has", "selected tasks have")} already ended and ${n === 1 ? "is" : "are"} left out.`,
-    asked: (n: number) =>
-      `${plural(n, "was", "were")} already asked to cancel and ${n === 1 ? "is" : "are"} not asked again.`,
-    nothing: "None of the selected tasks can be cancelled now.",
-    grew: (was: number, is: number) => `Now ${tasks(is)} match, not ${count(was)}. Check again before you ask.`,
+    excluded: {
+      alreadyOver: (n: number) =>
+        `Left out: ${plural(n, "selected task that has", "selected tasks that have")} already ended.`,
+      alreadyAsked: (n: number, act: "cancel" | "revoke") =>
+        `Left out: ${plural(n, "selected task that was", "selected tasks that were")} already ${act === "cancel" ? "asked to cancel" : "revoked"}.`,
+    },
+    noAgent: "Tasks that people started have no agent to take them from; they are asked to cancel.",
     counting: "Counting…",
+    notBegun: "Nothing was asked",
+    neverRun: "These tasks were counted, and nobody was asked. Select them again to end them.",
+    again: "Count again",
     reason: "Reason",
     reasonHint: "Optional; shown to agents and servers, and kept in the audit log",
     keep: "Keep running",
-    go: (n: number) => `Ask to cancel ${tasks(n)}`,
+    go: {
+      cancel: (n: number) => `Ask to cancel ${tasks(n)}`,
+      revoke: (n: number) => `Revoke ${tasks(n)}`,
+    },
     going: "Asking…",
     done: "Close",
-    resultTitle: (n: number) => `Asked about ${tasks(n)}`,
-    result: {
-      asked: "asked",
-      acknowledged: "acknowledged",
-      stopped: "stopped",
-      finishedAnyway: "finished before it could stop",
-      refused: "refused",
-      notAsked: "not asked",
+    resultTitle: {
+      cancel: (n: number) => `${tasks(n)} asked to cancel`,
+      revoke: (n: number) => `${tasks(n)} revoked`,
     },
-    goesOn: "The list shows the outcome of each.",
+    asking: "The tasks are being asked. This goes on when you close it.",
+    waiting: "All were asked. The results come in as servers answer; this goes on when you close it.",
+    cutShort: "It ended before the last task.",
+    taken: "Their agents have lost access.",
+    allOver: (n: number) => (n > 1 ? `All ${count(n)} have ended.` : "The task has ended."),
+    someOver: (over: number, mayRun: number) =>
+      `${over === 0 ? "None is known to have ended" : `${tasks(over)} ${over === 1 ? "has" : "have"} ended`}; ${count(mayRun)} may still run. Open a task for the next steps.`,
+    theServer: "the server",
+    /** Beside the task and its server; the sentence above the list says how many may still run. */
+    refused: (why: string) => `refused: ${why}`,
+    forgotten: "The results are no longer kept",
+    forgottenWhat: "Each task in the list shows what became of it.",
+    result: {
+      stopped: "cancelled",
+      finishedAnyway: "finished anyway",
+      endedMeanwhile: "ended before",
+      acknowledged: "acknowledged",
+      asked: "asked",
+      notAsked: "not asked",
+      notConfirmed: "refused or no reply",
+    },
+    one: {
+      stopped: (server: string) => `cancelled, confirmed by ${server}`,
+      finishedAnyway: () => "finished before it was cancelled",
+      endedMeanwhile: () => "ended before it was asked",
+      acknowledged: (server: string) => `acknowledged by ${server}, not ended yet`,
+      asked: (server: string) => `asked; ${server} has not replied yet`,
+      notAsked: () => "not asked",
+      notConfirmed: (server: string) => `not confirmed by ${server}; it may still run`,
+    },
   },
 
   resolve: {

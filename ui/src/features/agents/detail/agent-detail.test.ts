@@ -95,6 +95,19 @@ describe("rules as sentences", () => {
     ]);
   });
 
+  it("say how long a task may run, and what happens then", () => {
+    const limited: RuleDto = {
+      scope: { kind: "tool", server: "ci", tool: "deploy" },
+      timeLimit: { allowedMs: 1_800_000, at: "ask" },
+      progressLimit: { allowedMs: 90_000, at: "cancel" },
+      holdCut: true,
+    };
+    expect(words(limitSentences(limited)).slice(0, 2)).toEqual([
+      "A task that has run for 30 min: a person is asked",
+      "A task without progress for 1 min 30 s: it is cancelled",
+    ]);
+  });
+
   it("of servers and tools say only what they set", () => {
     const others = otherRules([
       rule,

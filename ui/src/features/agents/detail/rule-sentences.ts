@@ -3,6 +3,7 @@ import type { AgentFacts, RuleDto } from "$lib/bindings";
 import { count } from "$lib/format/count";
 import { duration } from "$lib/format/time";
 import { agentDetailText } from "$lib/text/agent/detail";
+import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 export interface RuleSentence {
   readonly key: string;
@@ -19,15 +20,21 @@ export function ruleOfAgent(rules: readonly RuleDto[], agent: AgentFacts): RuleD
   return rules.find(isIts) ?? null;
 }
 
-/** What happens with tokens: the limits that are set, and what holds for results that a program would cut. */
+/** What happens with time and tokens: the limits that are set, and what holds for results that a program would cut. */
 export function limitSentences(rule: RuleDto | null): readonly RuleSentence[] {
   const limits = (["result", "task", "window"] as const).flatMap((what): RuleSentence[] => {
     const limit =
       rule === null ? null : { result: rule.resultLimit, task: rule.taskLimit, window: rule.windowLimit }[what];
     return limit == null ? [] : [{ key: what, text: text[what](count(limit.tokens), text.then[limit.at]), note: null }];
   });
+  const times = (["time", "progress"] as const).flatMap((what): RuleSentence[] => {
+    const limit = rule === null ? null : { time: rule.timeLimit, progress: rule.progressLimit }[what];
+    if (limit == null) return [];
+    const said = timeLimitText.sentence[what](duration(limit.allowedMs), timeLimitText.sentence.then[limit.at]);
+    return [{ key: what, text: said, note: null }];
+  });
   const cut = rule?.holdCut === false ? text.deliverCut : text.holdCut;
-  return [...limits, { key: "cut", text: cut, note: null }];
+  return [...times, ...limits, { key: "cut", text: cut, note: null }];
 }
 
 /** What happens with its calls and their questions. `only`: nothing that the rule does not say itself. */

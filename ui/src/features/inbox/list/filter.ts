@@ -18,6 +18,7 @@ const OF_KIND: Readonly<Record<InboxRow["kind"], Kinds>> = {
   unsupported: "questions",
   held: "results",
   overLimit: "problems",
+  timeLimit: "problems",
   overdue: "problems",
   lost: "problems",
   unconfirmed: "problems",

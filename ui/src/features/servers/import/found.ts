@@ -1,6 +1,7 @@
 /* The servers that agent programs on this machine have, and which of them a person wants. */
 import type { AddressDto, AgentClient, ClientFile, ClientServer, ImportPick } from "$lib/bindings";
 import { joinCommand } from "$lib/consent/command-line";
+import { textMatcher } from "$lib/text-match";
 
 /** One file of one program, with what can be said about its servers. */
 export interface FoundFile {
@@ -41,6 +42,26 @@ function serversOf(file: ClientFile, seen: Set<string>): FoundServer[] {
     return { key: JSON.stringify([file.path, ...server.place]), server, isOpen, isSuggested };
   });
   return found.sort((a, b) => RANK[a.server.state] - RANK[b.server.state]);
+}
+
+/** The entries that match what was typed: by name, by what would run, by program and by file. */
+export function matching(files: readonly FoundFile[], typed: string): readonly FoundFile[] {
+  if (typed.trim() === "") return files;
+  const matches = textMatcher(typed);
+  return files.flatMap(({ client, file, servers }) => {
+    const found = servers.filter(({ server }) =>
+      matches(
+        [
+          server.name,
+          server.server ?? "",
+          client.label,
+          file.path,
+          server.address ? commandOf(server.address) : "",
+        ].join(" "),
+      ),
+    );
+    return found.length === 0 ? [] : [{ client, file, servers: found }];
+  });
 }
 
 /** What would run, or be contacted, on one line. */

@@ -4,7 +4,7 @@ import type { AddressDto, ImportServers as Input } from "$lib/bindings";
 import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
 import { show, until, type Shown } from "$lib/fake-core/harness";
 import { aClientServer, CLIENTS } from "$lib/fake-core/servers/client-calls";
-import { foundFiles, vaultValues } from "./found";
+import { foundFiles, matching, vaultValues } from "./found";
 import ImportServers from "./ImportServers.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -27,6 +27,17 @@ describe("what was found", () => {
       ["broken", false],
       ["docs", false],
     ]);
+  });
+
+  it("is found by its name, by what would run, by its program and by its file", () => {
+    const names = (typed: string) =>
+      matching(foundFiles(CLIENTS), typed).flatMap(({ servers }) => servers.map(({ server }) => server.name));
+    const all = names("");
+    expect(names("issues")).toContain("issues");
+    expect(names("issues")).not.toContain("files");
+    expect(names("claude code").length).toBeGreaterThan(0);
+    expect(names(".cursor/mcp.json").length).toBeLessThan(all.length);
+    expect(names("no such server")).toEqual([]);
   });
 
   it("counts every value of an environment, because nothing says which of them are secrets", () => {
@@ -52,6 +63,25 @@ describe("importing servers", () => {
   }
   const sent = (backend: FakeBackend) =>
     backend.called.filter((one) => one.name === "clients.import").map((one) => one.input as Input);
+
+  it("says that what was chosen and is out of sight is imported too", async () => {
+    const servers = Array.from({ length: 300 }, (_, at) => aClientServer(`server-${at}`));
+    const file = { path: "/home/ada/many.json", scope: "user" as const, problem: null, drift: [], servers };
+    const clients = [{ client: "cursor", label: "Cursor", files: [file] }];
+    const backend = open({ "clients.list": () => ({ clients }) });
+    await shown.type("#import-search", "server-29");
+    await until("eleven are in sight", () => shown.text().includes("11 of 300 servers."));
+    expect(document.body.querySelectorAll("form li")).toHaveLength(11);
+    expect(shown.text()).toMatch(/not in this list and will be imported too/);
+    const suggested = foundFiles(clients).flatMap((one) => one.servers.filter(({ isSuggested }) => isSuggested)).length;
+    await shown.press("footer button[type=submit]", `Import ${suggested} server`);
+    await until(
+      "they are imported",
+      () => sent(backend).length,
+      (times) => times === 1,
+    );
+    expect(sent(backend)[0]?.picks).toHaveLength(suggested);
+  });
 
   it("asks for a value that the file leaves open before anything is sent", async () => {
     const backend = open();

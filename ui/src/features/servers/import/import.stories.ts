@@ -93,6 +93,16 @@ export default {
         hash: HASH,
       },
     ),
+    "searching many": story(
+      Servers,
+      {},
+      {
+        fake: { servers, calls: { "clients.list": () => hostileClients } },
+        hash: HASH,
+        click: ["#import-search"],
+        keys: ["2", "9"],
+      },
+    ),
     hostile: story(Servers, {}, { fake: { servers, calls: { "clients.list": () => hostileClients } }, hash: HASH }),
   },
 } satisfies StoryFile;

@@ -13,6 +13,8 @@ export const LIMIT_FIELDS = [
   "auditAgeMs",
 ] as const;
 export type LimitField = (typeof LIMIT_FIELDS)[number];
+/** The limits to set, null for what stays. */
+export type LimitChanges = Omit<SetStorage, "preview">;
 export type LimitDraft = Readonly<Record<LimitField, string>>;
 
 export const isAge = (field: LimitField): boolean => field.endsWith("AgeMs");
@@ -39,12 +41,12 @@ export function readLimit(field: LimitField, typed: string): number | null {
 }
 
 /** Only what was typed anew: a rounded figure must not change what it stands for. */
-export function changesOf(limits: StorageLimitsDto, draft: LimitDraft): SetStorage | null {
+export function changesOf(limits: StorageLimitsDto, draft: LimitDraft): LimitChanges | null {
   const changed = Object.fromEntries(
     LIMIT_FIELDS.map((field) => [
       field,
       draft[field].trim() === shownLimit(field, limits[field]) ? null : readLimit(field, draft[field]),
     ]),
-  ) as unknown as SetStorage;
+  ) as unknown as LimitChanges;
   return LIMIT_FIELDS.some((field) => changed[field] !== null) ? changed : null;
 }

@@ -42,6 +42,21 @@ it("a_task_that_ended_can_be_run_again_and_one_at_work_cannot", async () => {
   }
 });
 
+it("after_a_failure_another_try_is_the_filled_button_and_after_a_success_none_is", async () => {
+  const backend = fake({ tasks: 1 });
+  for (const [id, phase] of [
+    ["hdl_failed", "failed"],
+    ["hdl_done", "done"],
+  ] as const) {
+    const row = { ...makeRow(1, phase, NOW), id };
+    backend.state.details.set(id, { ...detail(row, [], NOW), tool: "index_folder" });
+    const shown = show(TaskDrawer, { id, close: () => undefined }, backend);
+    const again = await shown.find("footer button", "Run again");
+    expect(again.dataset.variant, id).toBe(phase === "failed" ? "primary" : "plain");
+    await shown.close();
+  }
+});
+
 it("an_answer_is_seen_again_and_a_secret_is_only_named", async () => {
   const backend = fake({ tasks: 1 });
   const row = { ...makeRow(1, "running", NOW), id: "hdl_answered" };

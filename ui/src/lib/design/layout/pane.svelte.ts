@@ -13,6 +13,7 @@ export const PANES = {
   inbox: { name: "inbox", narrowest: 300, widest: 640, usual: 392 },
   drawer: { name: "drawer", narrowest: 420, widest: 720, usual: 420 },
   server: { name: "server", narrowest: 360, widest: 880, usual: 420 },
+  audit: { name: "audit", narrowest: 340, widest: 640, usual: 420 },
 } as const satisfies Record<string, PaneBounds>;
 
 type Store = Pick<Storage, "getItem" | "setItem">;

@@ -61,6 +61,7 @@ export const ICONS = [
   "shrink",
   "book",
   "halt",
+  "chain",
 ] as const;
 
 export type IconName = (typeof ICONS)[number];

@@ -75,10 +75,13 @@ export function haltCalls(state: CoreState): HaltCalls {
   };
   return {
     "halts.show": () => state.halt,
-    "halts.start": ({ reason, scope, servers, agents }) => {
+    "halts.start": ({ reason, scope, servers, agents, tools }) => {
       const at = state.now();
       const isOf = (row: TaskRow) =>
-        servers.length + agents.length === 0 || servers.includes(row.server) || agents.includes(row.agent ?? "");
+        servers.length + agents.length + tools.length === 0 ||
+        servers.includes(row.server) ||
+        agents.includes(row.agent ?? "") ||
+        tools.some((one) => one.server === row.server && one.tool === row.tool);
       const effects = scope.length === 0 ? (["calls", "running", "requests"] as const) : scope;
       const order = {
         tool: null,
@@ -91,6 +94,7 @@ export function haltCalls(state: CoreState): HaltCalls {
       const orders = [
         ...servers.map((server) => ({ ...order, server, agent: null })),
         ...agents.map((agent) => ({ ...order, server: null, agent })),
+        ...tools.map(({ server, tool }) => ({ ...order, server, agent: null, tool })),
       ];
       const held = state.halt.halt?.orders ?? [];
       const open = effects.includes("running") ? [...state.rows.values()].filter((row) => !row.over && isOf(row)) : [];

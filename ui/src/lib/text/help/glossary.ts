@@ -16,8 +16,20 @@ export const GLOSSARY = [
     means: "The list of every call, decision and change, chained so that a missing or changed row is found.",
   },
   { word: "Cancel", means: "Asks the server to end a task; the server may refuse, or finish first." },
+  { word: "Cancel requested", means: "The server was asked to end the task and has not said yet that it ended." },
+  {
+    word: "Chain",
+    means: "Each row of the audit log holds the hash of the row before it, so that a changed or missing row shows.",
+  },
+  {
+    word: "Control token",
+    means: "A secret that lets a program of yours watch or end tasks, within the limits that you set for it.",
+  },
   { word: "Core", means: "The part of Taskwarden that watches tasks; it also runs without a window." },
+  { word: "Destructive", means: "The server says that this tool may delete or overwrite things." },
   { word: "Expired at the server", means: "The server kept the task for a limited time, and that time is over." },
+  { word: "Failed", means: "The task ended with an error in place of a result." },
+  { word: "Finished with an error", means: "The tool ran to its end and reported a failure as its result." },
   { word: "Gateway", means: "The address at which agents reach their servers through Taskwarden." },
   {
     word: "Halt",
@@ -28,28 +40,46 @@ export const GLOSSARY = [
     word: "Handle",
     means: "Taskwarden’s own id of a task (hdl_…); it stays valid when the agent, the server or Taskwarden restarts.",
   },
-  { word: "Held result", means: "A result that its agent does not get until you, or a rule, release it." },
+  {
+    word: "Hash",
+    means: "A fingerprint of a row, computed from its fields: when a field changes, the fingerprint no longer fits.",
+  },
   { word: "Hidden", means: "A task that you took out of lists and counts; it is kept, and you can show it again." },
   { word: "In parts", means: "The agent gets a preview of a long result, then the parts that it asks for." },
   {
     word: "In the window",
     means: "Tokens that the model of an agent has in front of it now, by what is known of its program.",
   },
+  { word: "JSON", means: "A way to write values as text, with their names, that programs read." },
   {
     word: "Keeper",
     means: "A small process that holds a local server while Taskwarden restarts, so that its tasks continue.",
   },
   { word: "Kept out", means: "Tokens that an agent did not have to read because the call ran as a task." },
+  { word: "Late", means: "The task is past its time limit, or has run longer than 95 % of earlier runs." },
   { word: "Later than agreed", means: "The task ran past the time limit it was started with." },
   { word: "Later than usual", means: "The task has run longer than 95 % of this tool’s earlier runs." },
   { word: "Lost by the server", means: "The server no longer knows the task, or the process that ran it ended." },
+  {
+    word: "Lost tasks",
+    means: "Tasks that the server lost before the time was over for which it had agreed to keep them.",
+  },
   { word: "MCP", means: "The Model Context Protocol, the language in which agents call the tools of servers." },
+  { word: "Moving", means: "The task runs, is being sent an answer, or was asked to cancel." },
+  {
+    word: "Needs you",
+    means: "A question, a held result, a decision, or a task that was lost or never confirmed; it waits for a person.",
+  },
+  { word: "Never read", means: "Results that no agent read." },
   { word: "No news", means: "The server has not been heard for several polls; the task may still run." },
   {
     word: "Not confirmed by the server",
     means: "A call was sent and its reply can no longer arrive; nobody knows whether it ran.",
   },
+  { word: "Not obeyed", means: "Cancels after which the server did not end the task." },
   { word: "Not watched", means: "Taskwarden no longer polls the task; it may still run on its server." },
+  { word: "Nothing new", means: "Polls by which the agent learned nothing that it did not know." },
+  { word: "Open", means: "A task that has not ended yet." },
   {
     word: "Passed",
     means: "Tokens that Taskwarden gave to an agent’s program, counted exactly; its model may see less.",
@@ -65,7 +95,9 @@ export const GLOSSARY = [
       "The version of MCP tasks that a server speaks: 2026-07-28, or 2025-11-25, which was an experiment. A server without tasks still answers calls.",
   },
   { word: "Pushes changes", means: "The server reports changes by itself, so no poll is needed." },
+  { word: "Read-only", means: "The server says that this tool changes nothing." },
   { word: "Registry", means: "The file in which Taskwarden keeps tasks, answers and the audit log." },
+  { word: "Result held", means: "A result that its agent does not get until you, or a rule, release it." },
   { word: "Revoke", means: "Takes access away from an agent: to one task, or to everything." },
   {
     word: "Rule",
@@ -73,7 +105,12 @@ export const GLOSSARY = [
       "A decision made in advance, for an agent, a server or a tool: who is asked, what is held, what is the limit.",
   },
   { word: "Server", means: "A program that offers tools over MCP, on this machine or at a web address." },
+  {
+    word: "Server needs sign-in",
+    means: "The server answers again after somebody signs in there; its tasks may continue unseen.",
+  },
   { word: "Session", means: "One connection of a program or browser, from its sign-in to its end." },
+  { word: "Stalled questions", means: "Questions that waited too long for their answer." },
   {
     word: "Stop watching",
     means: "Taskwarden no longer polls a task; the server is not told, and the task may continue.",
@@ -88,11 +125,16 @@ export const GLOSSARY = [
     means: "The unit in which models count text; also the secret with which an agent proves who it is.",
   },
   { word: "Tokenizer", means: "How a model cuts text into tokens; each family of models has its own." },
+  { word: "Tokens wasted", means: "Tokens of everything that stands in the row, which came into windows for nothing." },
+  { word: "Too soon", means: "Polls that came before the pause was over that the server asks for." },
+  { word: "Tool", means: "One thing that a server can do when it is called, such as to search or to deploy." },
   {
     word: "Tool definitions",
     means: "Names and descriptions of tools; they fill part of a window before the first call.",
   },
+  { word: "Waiting for you", means: "The server asked a question, and the task continues when somebody answers it." },
   { word: "Window", means: "What an agent’s model can hold at once, in tokens (its context window)." },
+  { word: "Working", means: "The server says that it works on the task." },
 ] as const satisfies readonly Term[];
 
 export type Word = (typeof GLOSSARY)[number]["word"];

@@ -1,5 +1,5 @@
 /* Text about servers that agent programs on this machine have. What stands in their files is never part of it. */
-import { listed, plural } from "$lib/format/count";
+import { count, listed, plural } from "$lib/format/count";
 
 export const importText = {
   title: "Import servers",
@@ -15,6 +15,11 @@ export const importText = {
   again: "Read them again",
   /** Above the list. */
   note: "An import only reads these files. Each server runs with what you see here, and only when it is first used.",
+  find: "Find a server, program or command",
+  all: (n: number) => `${plural(n, "server")} found.`,
+  found: (found: number, n: number) => `${count(found)} of ${plural(n, "server")}.`,
+  unseen: (n: number) =>
+    `${plural(n, "chosen server is", "chosen servers are")} not in this list and will be imported too.`,
   project: "in this project",
   disabled: "off in this program",
   folder: (path: string) => `runs in ${path}`,
@@ -23,7 +28,7 @@ export const importText = {
   alsoIn: (programs: readonly string[]) => `also in ${listed(programs)}`,
   renamed: (name: string) => `will be called ${name}`,
   values: (n: number) =>
-    `${plural(n, "value")} of its environment or headers ${n === 1 ? "goes" : "go"} into the vault`,
+    `${plural(n, "value")} of its environment or headers ${n === 1 ? "is stored as a secret" : "are stored as secrets"}`,
   missing: "Enter a value",
   fallback: (value: string) => `“${value}” when left empty`,
   button: (n: number) => (n === 0 ? "Import" : `Import ${plural(n, "server")}`),

@@ -1,0 +1,84 @@
+/* The Audit screen in every state. */
+import { story, type StoryFile } from "$lib/fake-core/story";
+import Audit from "./Audit.svelte";
+import { FAILED, growing, HOSTILE, logOf, NOT_LINKED, SPARSE, throws } from "./audit.example";
+
+const HASH = "#/audit";
+
+export default {
+  title: "audit",
+  stories: {
+    "full day": story(Audit, {}, { hash: HASH }),
+    "one row": story(Audit, {}, { hash: HASH, fake: { audit: 1 } }),
+    "thirty rows": story(Audit, {}, { hash: HASH, fake: { audit: 30 } }),
+    "10,000 rows, scrolled": story(
+      Audit,
+      {},
+      { hash: HASH, fake: { audit: 10_000 }, keys: ["j", "End", "End", "End", "End"] },
+    ),
+    "a million rows": story(Audit, {}, { hash: HASH, fake: { audit: 1_234_567 } }),
+    "empty log": story(Audit, {}, { hash: HASH, fake: { audit: 0 } }),
+    "layout 1": story(Audit, {}, { hash: HASH, fake: { audit: logOf(1, 30).map((row) => ({ ...row, layout: 1 })) } }),
+    "changed row": story(Audit, {}, { hash: HASH, fake: { audit: logOf(1, 30, { 24: { fits: false } }) } }),
+    "first row kept after removal": story(Audit, {}, { hash: HASH, fake: { audit: logOf(4_097, 4_120) } }),
+    "hostile text": () => story(Audit, {}, { hash: HASH, fake: { audit: logOf(1, 30, HOSTILE) } }),
+    "list failed": story(Audit, {}, { hash: HASH, fake: { calls: { "audit.list": throws(FAILED) } } }),
+    loading: story(Audit, {}, { hash: HASH, fake: { calls: { "audit.list": () => new Promise(() => undefined) } } }),
+    "newer rows": story(Audit, {}, { hash: HASH, fake: { calls: { "audit.list": growing() } } }),
+    "newer rows, filtered": story(
+      Audit,
+      {},
+      { hash: "#/audit/18202?actor=person&server=docs", fake: { calls: { "audit.list": growing() } } },
+    ),
+    filtered: story(
+      Audit,
+      {},
+      { hash: "#/audit?actor=person&verb=stopBegun&verb=halted&verb=answerBegun&server=docs" },
+    ),
+    "filtered, all conditions": story(
+      Audit,
+      {},
+      {
+        hash: "#/audit?since=2026-11-20&until=2026-11-22&actor=server&verb=ended&subject=handle&server=docs&agent=order-bot&task=hdl_&text=working&first=100",
+      },
+    ),
+    "filtered, row open": story(Audit, {}, { hash: "#/audit/18202?actor=person%3Adana" }),
+    "filter editor, time": story(Audit, {}, { hash: HASH, keys: ["/"] }),
+    "filter editor, who": story(Audit, {}, { hash: "#/audit?actor=person", click: [".filters .word >> nth=0"] }),
+    "filter editor, did": story(Audit, {}, { hash: "#/audit?verb=halted", click: [".filters .word >> nth=0"] }),
+    "filter editor, server": story(Audit, {}, { hash: "#/audit?server=docs", click: [".filters .word >> nth=0"] }),
+    "no match": story(Audit, {}, { hash: "#/audit?text=nothing%20like%20it", fake: { audit: 30 } }),
+    "no match so far": story(Audit, {}, { hash: "#/audit?text=nothing%20like%20it", fake: { audit: 1_234_567 } }),
+    "matches, looked back, more to come": story(
+      Audit,
+      {},
+      { hash: "#/audit?text=wrong%20month&first=1000", fake: { audit: SPARSE } },
+    ),
+    "wrong filter": story(Audit, {}, { hash: "#/audit?actor=martian" }),
+    "row open": story(Audit, {}, { hash: "#/audit/18202" }),
+    "row open, not loaded": story(Audit, {}, { hash: "#/audit/12000" }),
+    "row open, layout 1": story(Audit, {}, { hash: "#/audit/40" }),
+    "row open, erased note": story(Audit, {}, { hash: "#/audit/18204" }),
+    "row open, unknown verb": story(Audit, {}, { hash: "#/audit/18191" }),
+    "row open, first of the log": story(Audit, {}, { hash: "#/audit/1", fake: { audit: 30 } }),
+    "row open, first that is kept": story(Audit, {}, { hash: "#/audit/4097", fake: { audit: logOf(4_097, 4_120) } }),
+    "row open, changed": story(
+      Audit,
+      {},
+      { hash: "#/audit/24", fake: { audit: logOf(1, 30, { 24: { fits: false } }) } },
+    ),
+    "row open, not linked": story(
+      Audit,
+      {},
+      {
+        hash: "#/audit/24",
+        fake: { audit: 30, calls: { "audit.show": () => NOT_LINKED } },
+      },
+    ),
+    "row open, hostile text": () => story(Audit, {}, { hash: "#/audit/26", fake: { audit: logOf(1, 30, HOSTILE) } }),
+    "row open, hostile actor": () => story(Audit, {}, { hash: "#/audit/25", fake: { audit: logOf(1, 30, HOSTILE) } }),
+    "no such row": story(Audit, {}, { hash: "#/audit/99999" }),
+    "row failed": story(Audit, {}, { hash: "#/audit/18202", fake: { calls: { "audit.show": throws(FAILED) } } }),
+    "core lost": story(Audit, {}, { hash: HASH, fake: { connection: "stale" } }),
+  },
+} satisfies StoryFile;

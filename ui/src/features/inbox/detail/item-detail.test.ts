@@ -1,0 +1,65 @@
+// @vitest-environment jsdom
+/* What an opened item says of its task agrees with what the list of tasks says of it. */
+import { beforeEach, expect, it } from "vitest";
+import { clock } from "$lib/clock.svelte";
+import { fake } from "$lib/fake-core/backend";
+import { show } from "$lib/fake-core/harness";
+import { STORY_NOW } from "$lib/fake-core/story";
+import { route } from "$lib/route.svelte";
+import Inbox from "../Inbox.svelte";
+import { LOST, OVERDUE, QUESTION, TOO_LARGE, type Item } from "../inbox.example";
+import { PAST_TIME_LIMIT } from "../time-limit.example";
+
+const nothing = () => undefined;
+// jsdom lays nothing out; the list asks for it all the same.
+Object.assign(globalThis, {
+  ResizeObserver: class {
+    observe = nothing;
+    disconnect = nothing;
+  },
+  matchMedia: () => ({ matches: false, addEventListener: nothing, removeEventListener: nothing }),
+});
+
+beforeEach(() => {
+  clock.freeze(STORY_NOW);
+  document.body.replaceChildren(document.createElement("main"));
+});
+
+function open(item: Item) {
+  route.go("inbox", item.row.id);
+  const backend = fake({ now: STORY_NOW, tasks: [item.taskRow], inbox: [item.row], details: [item.task] });
+  return show(Inbox, {}, backend);
+}
+
+it("a_task_that_is_late_by_experience_is_not_called_later_than_agreed", async () => {
+  const shown = open(OVERDUE);
+  await shown.find("header", "Later than usual");
+  expect(shown.text()).not.toContain("Later than agreed");
+  await shown.close();
+});
+
+it("until_when_a_server_had_agreed_to_keep_a_lost_task_is_a_time_of_day", async () => {
+  const shown = open(LOST);
+  await shown.find("section", "The server had agreed to keep it until 21 Nov,");
+  await shown.close();
+});
+
+it("only_a_question_was_asked_and_everything_else_is_in_the_inbox_since", async () => {
+  for (const [item, term] of [
+    [QUESTION, "Asked"],
+    [PAST_TIME_LIMIT, "In the inbox since"],
+  ] as const) {
+    const shown = open(item);
+    await shown.find("dt", term);
+    const terms = [...document.querySelectorAll("dt")].map((one) => one.textContent.trim());
+    expect(terms.filter((one) => one === "Asked" || one === "In the inbox since")).toEqual([term]);
+    await shown.close();
+  }
+});
+
+it("a_finished_task_has_no_percentage", async () => {
+  const shown = open({ ...TOO_LARGE, task: { ...TOO_LARGE.task, progress: { done: 38, total: 100, message: null } } });
+  await shown.find("header", "completed");
+  expect((await shown.find("header .status-line")).textContent).not.toContain("38 %");
+  await shown.close();
+});

@@ -1,0 +1,110 @@
+/* What a made-up core answers about its audit log, in pages as the core gives them. */
+import type { ApiError, AuditFilterDto, AuditRowDto } from "$lib/bindings";
+import type { Answers } from "../calls";
+import type { CoreState } from "../core-state";
+import { hashOf } from "./rows";
+
+/** As `PAGE_ROWS` of the core. */
+const PAGE_ROWS = 100;
+/** One call looks at so many numbers; the core looks at more. */
+const NUMBERS_OF_A_CALL = 20_000;
+const ACTORS = ["person", "agent", "control", "server", "system"];
+
+type AuditCalls = Pick<Answers, "audit.list" | "audit.show">;
+
+export function auditCalls(state: CoreState): AuditCalls {
+  return {
+    "audit.list": ({ filter, before, limit }) => {
+      check(filter);
+      const { first, last } = state.audit;
+      const lowest = Math.max(first, filter.first ?? first, 1);
+      const rows: AuditRowDto[] = [];
+      let at = Math.min(last, filter.last ?? last, before === null ? last : before - 1);
+      const end = Math.max(lowest, at - NUMBERS_OF_A_CALL + 1);
+      for (; at >= end && rows.length < (limit ?? PAGE_ROWS); at -= 1) {
+        const row = state.audit.get(at);
+        if (row && matches(row, filter)) rows.push(row);
+      }
+      return { rows, next: at >= lowest ? at + 1 : null, first, last };
+    },
+    "audit.show": ({ number }) => {
+      const row = state.audit.get(number);
+      const { first, last } = state.audit;
+      if (!row)
+        throw {
+          code: "notFound",
+          message: last === 0 ? "the audit log is empty" : `there is no row ${number}`,
+          hint:
+            last === 0 ? "A row is written with the first task or setting." : `The log has rows ${first} to ${last}.`,
+        } satisfies ApiError;
+      const before = state.audit.get(number - 1) ?? null;
+      return {
+        row,
+        previous: number === 1 ? "0".repeat(64) : (before?.hash ?? hashOf(number - 1)),
+        before,
+        after: state.audit.get(number + 1) ?? null,
+        isLinked: true,
+        unknown: unknownOf(row, before === null),
+      };
+    },
+  };
+}
+
+/** As the core refuses what it cannot read. */
+function check({ actor, since, until }: AuditFilterDto): void {
+  const kind = actor?.split(":", 1)[0] ?? null;
+  if (kind !== null && !ACTORS.includes(kind))
+    throw {
+      code: "usage",
+      message: `\`actor\`: unknown kind \`${kind}\``,
+      hint: `Use one of ${ACTORS.map((one) => `\`${one}\``).join(", ")}, or a whole value such as \`person:ID\`.`,
+    } satisfies ApiError;
+  for (const [name, text] of [
+    ["since", since],
+    ["until", until],
+  ] as const)
+    if (text !== null && Number.isNaN(Date.parse(text)))
+      throw {
+        code: "usage",
+        message: `\`${name}\`: \`${text}\` is not a time`,
+        hint: "Give a time such as `2026-11-21T22:00:00Z`, or a date such as `2026-11-21` (UTC).",
+      } satisfies ApiError;
+}
+
+function matches(row: AuditRowDto, filter: AuditFilterDto): boolean {
+  const { since, until, actor, verbs, subject, server, agent, task, text } = filter;
+  const isOfKind = (value: string, wanted: string | null) =>
+    wanted === null || value === wanted || value.startsWith(`${wanted}:`);
+  return (
+    (since === null || Date.parse(row.at) >= Date.parse(since)) &&
+    (until === null || Date.parse(row.at) < Date.parse(until)) &&
+    isOfKind(row.actor, actor) &&
+    (verbs.length === 0 || verbs.includes(row.verb)) &&
+    isOfKind(row.subject, subject) &&
+    (server === null || row.server === server) &&
+    (agent === null || row.agent === agent) &&
+    (task === null || row.subject.split(":")[1]?.startsWith(task) === true) &&
+    (text === null || (row.note ?? "").toLowerCase().includes(text.toLowerCase()))
+  );
+}
+
+/** The core's own sentences. */
+function unknownOf(row: AuditRowDto, isFirst: boolean): string[] {
+  return [
+    ...(row.fits
+      ? []
+      : ["Its fields do not give its hash: the row was changed. `taskwarden audit verify` checks the whole log."]),
+    ...(row.layout === 1
+      ? [
+          "It was written by an earlier version: server and agent are not part of it, so filters over these do not find it.",
+        ]
+      : []),
+    ...(row.note === null ? ["Its text was erased. The hash still covers it, and nobody can read it."] : []),
+    ...(row.actor.startsWith("server:")
+      ? ["This is what the server said, not what Taskwarden observed."]
+      : row.actor.startsWith("person:") && row.detail["process"] === undefined && row.note !== null
+        ? ["Which process the decision came from is not known."]
+        : []),
+    ...(isFirst && row.number > 1 ? ["The row before it is not there, so the link to it is not checked here."] : []),
+  ];
+}
