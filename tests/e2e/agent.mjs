@@ -4,15 +4,22 @@ const META = 'io.modelcontextprotocol/';
 const TASKS = 'io.modelcontextprotocol/tasks';
 
 export class Agent {
+  #settings;
   #url;
   #authorization;
   #next = 1;
 
   /** `settings`: the JSON for programs that speak HTTP, as the window shows it; `server` narrows it to one. */
   constructor(settings, server) {
+    this.#settings = settings;
     const [entry] = Object.values(JSON.parse(settings).mcpServers);
     this.#url = `${entry.url}/${server}`;
     this.#authorization = entry.headers.Authorization;
+  }
+
+  /** The same agent at another server. */
+  at(server) {
+    return new Agent(this.#settings, server);
   }
 
   /** The status and the answer of one request. */

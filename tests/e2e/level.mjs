@@ -1,7 +1,7 @@
 // Waiting on a state of things with a limit: never for a moment, never for an event that may have passed.
 
-/** The longest any wait may take: a debug build and a browser on a busy machine with two cores. */
-export const LIMIT_MS = 60_000;
+/** The longest any wait may take: a debug build and a browser on two slow and busy cores. */
+export const LIMIT_MS = 120_000;
 
 /** Asks until the answer is true and gives it; tells the last answer when the limit is over. */
 export async function until(what, ask, limitMs = LIMIT_MS) {

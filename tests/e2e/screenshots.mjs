@@ -104,6 +104,12 @@ try {
       await go('budgets');
       await page.getByRole('heading').first().waitFor();
       await picture(page, `budgets-${size}`);
+      await go('audit');
+      await page.getByRole('grid').getByText('asked to cancel').first().waitFor();
+      await picture(page, `audit-${size}`);
+      await page.getByRole('grid').getByText('asked to cancel').first().click();
+      await page.getByText('Place in the chain').waitFor();
+      await picture(page, `audit-row-${size}`);
       await go('settings');
       await page.getByRole('heading').first().waitFor();
       await picture(page, `settings-${size}`);

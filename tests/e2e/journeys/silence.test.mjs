@@ -76,7 +76,7 @@ test('a killed core leaves the rows with their time in every place', async () =>
   const page = await openTask('killed');
   await on.core.kill('SIGKILL');
   await lost(page).getByText(/since \d\d:\d\d:\d\d/).waitFor({ timeout: TOLD_WITHIN_MS });
-  for (const place of ['inbox', 'servers', 'budgets', 'settings', 'tasks']) {
+  for (const place of ['inbox', 'servers', 'budgets', 'audit', 'settings', 'tasks']) {
     await page.goto(`${on.core.url}#/${place}`);
     await page.getByRole('heading').first().waitFor();
     expect(await geometryFaults(page), place).toEqual([]);

@@ -1,5 +1,6 @@
 // Cancel: asked in one click, and the row tells the truth whatever the server makes of it.
 import { expect, test } from 'vitest';
+import { addAgent } from '../agent.mjs';
 import { accessibilityFaults, geometryFaults, openWindow } from '../browser.mjs';
 import { until } from '../level.mjs';
 import { IGNORES, OVERTAKES } from '../scripted-server.mjs';
@@ -76,4 +77,41 @@ test('many are cancelled at once with a count first', async () => {
   expect(on.server.cancels, 'nothing was sent yet').toEqual([]);
   await page.getByRole('dialog').getByRole('button', { name: 'Ask to cancel 3 tasks' }).click();
   await until('three stops reach the server', () => on.server.cancels.length === 3);
+  await page.getByRole('dialog').getByText('All 3 have ended.').waitFor();
+  await page.reload();
+  const results = page.getByRole('dialog');
+  await results.getByText('All 3 have ended.').waitFor();
+  expect(await results.getByText('cancelled, confirmed by ci').count(), 'each has its own result').toBe(3);
+  expect(on.server.cancels, 'the reload asked nothing').toHaveLength(3);
+  await page.keyboard.press('Escape');
+  await results.waitFor({ state: 'detached' });
+});
+
+test('many are revoked at once, and a server that goes on is never called ended', async () => {
+  on.server.onCancel = IGNORES;
+  const page = await openWindow(on.browser, on.core);
+  const agent = await addAgent(page, on.core, 'runaway');
+  const handles = [await agent.call('work', 'first'), await agent.call('work', 'second')];
+  await on.core.call('ci', 'work', 'of a person');
+  await page.goto(`${on.core.url}#/tasks?q=agent%3Arunaway`);
+  await until('two rows', async () => (await page.getByRole('row').filter({ hasText: 'runaway' }).count()) === 2);
+  await page.keyboard.press('j');
+  await page.keyboard.press('Control+a');
+  await page.getByRole('button', { name: /^Revoke 2…/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('wrong month');
+  expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
+  await dialog.getByRole('button', { name: 'Revoke 2 tasks' }).click();
+  await until('each was acknowledged', async () => (await dialog.getByText('acknowledged by ci, not ended yet').count()) === 2);
+  expect(await dialog.getByText(/ha(s|ve) ended/).count(), 'nothing is claimed').toBe(0);
+  for (const { taskId } of handles)
+    expect((await agent.send('tasks/get', { taskId })).error, 'its agent no longer knows it').toBeTruthy();
+  expect(on.server.cancels.map(({ nonce }) => nonce).sort(), 'and nobody else’s task was asked').toEqual(['first', 'second']);
+  expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
+  expect(await geometryFaults(page), 'what does not fit').toEqual([]);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.goBack();
+  await dialog.getByText('2 tasks revoked').waitFor();
+  expect(page.troubles, 'errors of the page').toEqual([]);
 });
