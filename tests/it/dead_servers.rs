@@ -8,10 +8,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 use tests::by_hand::Agent;
 use tests::gate::Gate;
-use tests::home::{Home, wait_for};
+use tests::home::wait_for;
+use tests::quiet_server::{QUIET_SERVER, children};
 
 use crate::PROGRAM;
 
@@ -22,22 +23,6 @@ const KILLS: usize = 3;
 /// The longest an answer may take. A frozen core never answers; a busy machine has this long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
-/// A server of 2025-11-25 in shell, the plainest there is: it announces no changes, so nothing that is said about them
-/// makes a listener pause.
-pub(crate) const QUIET_SERVER: &str = r#"
-while IFS= read -r line; do
-  id=${line#*\"id\":}; id=${id%%[,\}]*}
-  case $line in
-    *'"method":"initialize"'*) body='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"quiet","version":"1"}}' ;;
-    *'"method":"tools/list"'*) body='"result":{"tools":[{"name":"nothing","inputSchema":{"type":"object"}}]}' ;;
-    *'"method":"ping"'*) body='"result":{}' ;;
-    *'"method":"notifications/'*) continue ;;
-    *) body='"error":{"code":-32601,"message":"method not found"}' ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$body"
-done
-"#;
-
 /// A core on two workers with one stdio server of the 2025 dialect.
 fn small_core() -> Gate {
     let mut gate = Gate::open(PROGRAM);
@@ -45,14 +30,6 @@ fn small_core() -> Gate {
     gate.start_with(&[("TOKIO_WORKER_THREADS", "2")]);
     gate.add_server("quiet", &["--", "bash", "-c", QUIET_SERVER]);
     gate
-}
-
-/// The processes of the server's children, by the records of their keepers: one for people and one for each agent.
-pub(crate) fn children(home: &Home) -> Vec<i32> {
-    let folders = std::fs::read_dir(home.data().join("keep")).into_iter().flatten().filter_map(Result::ok);
-    let records = folders.filter_map(|folder| std::fs::read(folder.path().join("who")).ok());
-    let records = records.filter_map(|text| serde_json::from_slice::<Value>(&text).ok());
-    records.filter_map(|record| i32::try_from(record["child"]["pid"].as_i64()?).ok()).collect()
 }
 
 /// Asserts that the listener answers. Any status is an answer.

@@ -9,10 +9,10 @@ use serde_json::json;
 use tests::by_hand::Agent;
 use tests::gate::Gate;
 use tests::home::wait_for;
+use tests::quiet_server::{QUIET_SERVER, children};
 use tests::torture::{Campaign, Pulse};
 
 use crate::PROGRAM;
-use crate::dead_servers::{QUIET_SERVER, children};
 
 /// Agents, each with a child of the server of its own.
 const AGENTS: usize = 4;

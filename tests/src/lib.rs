@@ -19,6 +19,7 @@ pub mod home;
 pub mod hostile;
 pub mod load;
 pub mod peers;
+pub mod quiet_server;
 pub mod reader;
 pub mod server;
 pub mod small_disk;
