@@ -11,6 +11,7 @@ mod licences;
 mod lock;
 mod metadata;
 mod notices;
+mod npm;
 mod rules;
 
 use crate::failure::Failure;
@@ -32,6 +33,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     findings.extend(duplicates::check(&locked, &rules));
     findings.extend(licences::check(&packages, &rules));
     findings.extend(notices::check(workspace, &packages)?);
+    findings.extend(npm::check(workspace)?);
     for finding in &findings {
         println!("{finding}");
     }

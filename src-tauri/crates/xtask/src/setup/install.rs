@@ -13,13 +13,6 @@ use crate::setup::install_lock::{self, InstallKind};
 use crate::setup::node;
 use crate::workspace::Workspace;
 
-/// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
-const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];
-
-/// Clients: the SDK 2.x and `fastmcp`, which do not go with the first major. The SDK 1.x is beside MemoryGraph. With
-/// `tiktoken` a client's transcript is counted; its ranks are in an npm package of `tests/clients`.
-const PYTHON_CLIENTS: [&str; 3] = ["mcp==2.3.0", "fastmcp==4.1.0", "tiktoken==0.14.0"];
-
 const PEERS: &str = "tests/peers";
 const CLIENTS: &str = "tests/clients";
 /// The programs of agents themselves: about 1 GB, so they are fetched once and never without being needed.
@@ -106,14 +99,16 @@ pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, PEERS)?;
     node::install(workspace, CLIENTS)?;
     node::install(workspace, AGENTS)?;
-    environment(workspace, "venv", &PYTHON_PEERS)?;
-    environment(workspace, "clients", &PYTHON_CLIENTS)
+    environment(workspace, "venv", PEERS)?;
+    environment(workspace, "clients", CLIENTS)
 }
 
-/// A virtual environment below `target/peers` with these packages, unless it is there already.
-fn environment(workspace: &Workspace, name: &str, packages: &[&str]) -> Result<(), Failure> {
+/// A virtual environment below `target/peers` with the packages of `requirements.txt` in this folder, unless it is there
+/// already. Each file that is fetched has the digest that is written there.
+fn environment(workspace: &Workspace, name: &str, of: &str) -> Result<(), Failure> {
     let folder = workspace.path("target/peers").join(name);
-    let (stamp, wanted) = (folder.join("installed"), packages.join("\n"));
+    let packages = format!("{of}/requirements.txt");
+    let (stamp, wanted) = (folder.join("installed"), workspace.read(&packages)?);
     if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) {
         return Ok(());
     }
@@ -121,11 +116,13 @@ fn environment(workspace: &Workspace, name: &str, packages: &[&str]) -> Result<(
     if !process::is_there("python3", &["-c", "import ensurepip, venv"]) {
         system(workspace, &["python3", "python3-venv"])?;
     }
-    println!("installing {} (a virtual environment in {folder})", packages.join(", "));
+    println!("installing the packages of `{packages}` (a virtual environment in {folder})");
     let mut create = process::program_in(workspace, "python3", &["-m", "venv", &folder]);
     process::run(&mut create, "Python needs its `venv` module for this.")?;
     let mut install = process::program_in(workspace, &format!("{folder}/bin/pip"), &["install", "--quiet"]);
-    process::run(install.args(packages), "pip needs its index for this; run it again online.")?;
+    install.args(["--require-hashes", "--requirement", &packages]);
+    let hint = "pip needs its index for this; where a digest differs, what the index has is not what was tested.";
+    process::run(&mut install, hint)?;
     fs::write(&stamp, wanted)
         .map_err(|why| Failure::new(format!("`{}` cannot be written: {why}", stamp.display()), "Check the disk."))
 }
