@@ -18,6 +18,7 @@ use crate::calls::clients::{ClientList, ReadClients};
 use crate::calls::control_tokens::{
     AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
 };
+use crate::calls::core::anchors::{AddAnchor, CompareNotes, OneAnchor};
 use crate::calls::core::audit::{ListAudit, OneAuditRow};
 use crate::calls::core::checkpoints::VerifyTree;
 use crate::calls::core::doctor::CoreFacts;
@@ -56,6 +57,7 @@ use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDat
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::budget::price::{PriceList, RemovePrice, SetPrice};
 use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
+use crate::dto::core::anchor::{AnchorDto, AnchorList, NotesCompared};
 use crate::dto::core::audit::{AuditListDto, AuditShownDto, CheckpointDto, TreeVerifiedDto};
 use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
@@ -218,6 +220,10 @@ calls! {
     "audit.verify" reads ReadAudit audit_verify: VerifyAudit => AuditVerifiedDto;
     "audit.verifyTree" reads ReadAudit audit_verify_tree: VerifyTree => TreeVerifiedDto;
     "audit.checkpoint" acts ExportAudit audit_checkpoint: Nothing => CheckpointDto;
+    "audit.anchors" reads ReadAudit audit_anchors: Nothing => AnchorList;
+    "audit.addAnchor" acts Configure audit_add_anchor: AddAnchor => AnchorDto;
+    "audit.removeAnchor" acts Configure audit_remove_anchor: OneAnchor => AnchorList;
+    "audit.compareNotes" reads ReadAudit audit_compare_notes: CompareNotes => NotesCompared;
     "audit.export" acts ExportAudit audit_export: ExportAudit => ExportBegun;
     "audit.exportRows" reads ExportAudit audit_export_rows: ReadExport => ExportPart;
     "feed.focus" acts Read feed_focus: FocusInput => Done;

@@ -340,6 +340,11 @@ impl From<EngineError> for ApiError {
                 "Rows are recorded and are signed later. `taskwarden doctor` says where the key is kept and whether it can \
                  be read.",
             ),
+            EngineError::NoAnchor(_) => Self::new(
+                Code::Refused,
+                message,
+                "`taskwarden audit anchors list` shows where checkpoints are copied to.",
+            ),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }
     }

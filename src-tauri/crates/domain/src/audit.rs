@@ -160,12 +160,16 @@ pub enum Verb {
     Exported,
     /// A new key signs the audit log, because the one before was not there any more; the note names both.
     SigningKeyReplaced,
+    /// A person named a place to which checkpoints are copied; the note names it.
+    AnchorAdded,
+    /// A person ended the copies to a place; what lies there stays.
+    AnchorRemoved,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 54] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -218,6 +222,8 @@ impl Verb {
         Self::Checkpointed,
         Self::Exported,
         Self::SigningKeyReplaced,
+        Self::AnchorAdded,
+        Self::AnchorRemoved,
     ];
 
     /// The word of the export format.
@@ -276,6 +282,8 @@ impl Verb {
             Self::Checkpointed => "checkpointed",
             Self::Exported => "exported",
             Self::SigningKeyReplaced => "signingKeyReplaced",
+            Self::AnchorAdded => "anchorAdded",
+            Self::AnchorRemoved => "anchorRemoved",
             Self::Unknown(word) => word,
         }
     }

@@ -4,6 +4,7 @@
 //! objects. Every method is cancel-safe: dropping its future leaves the other side consistent, though the act may have
 //! happened. Next: `registry.rs` and `upstream.rs`.
 
+mod anchor_files;
 mod call_intents;
 pub mod change;
 mod registry;
@@ -12,6 +13,7 @@ mod upstream;
 
 use futures_core::future::BoxFuture;
 
+pub use anchor_files::{AnchorFault, AnchorFiles};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};

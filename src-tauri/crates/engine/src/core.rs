@@ -16,6 +16,8 @@ use crate::access::Access;
 use crate::access::control::ControlAccess;
 use crate::access::halt_gate::HaltGate;
 use crate::attention::standing_answers::StandingAnswers;
+use crate::audit::anchors::AnchorState;
+use crate::audit::checkpoints::CheckpointState;
 use crate::budget::Budget;
 use crate::calls::{CallState, recording};
 use crate::connections::pool::ConnectionPool;
@@ -24,7 +26,6 @@ use crate::error::{EngineError, LedgerError};
 use crate::runtime::gauges::Gauges;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
-use crate::tasks::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::{Applied, TaskLedger};
 use crate::tasks::retention::RetentionState;
@@ -62,6 +63,8 @@ pub(crate) struct EngineCore {
     pub(crate) retention: RetentionState,
     /// Who signs the audit log.
     pub(crate) checkpoints: CheckpointState,
+    /// Where copies of checkpoints go.
+    pub(crate) anchors: AnchorState,
     /// What tasks say, for the search.
     pub(crate) text: TextIndex,
     pub(crate) gauges: Gauges,

@@ -17,6 +17,8 @@ use crate::access::halt_gate::HaltGate;
 use crate::access::{Access, presence};
 use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
+use crate::audit::anchors::AnchorState;
+use crate::audit::checkpoints::CheckpointState;
 use crate::budget::{self, Budget, agent_budgets};
 use crate::calls::{CallState, call_share, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
@@ -33,7 +35,6 @@ use crate::runtime::random::Random;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
 use crate::servers::open_connection;
-use crate::tasks::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
 use crate::tasks::retention::RetentionState;
@@ -148,6 +149,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         standing,
         retention: RetentionState::new(policy.retention.clone()),
         checkpoints: CheckpointState::default(),
+        anchors: AnchorState::default(),
         text: TextIndex::default(),
         gauges: Gauges::default(),
         stopping: AtomicBool::new(false),

@@ -126,6 +126,9 @@ pub enum EngineError {
     /// No checkpoint of the audit log can be made.
     #[error("the audit log cannot be signed: {0}")]
     NotSigned(String),
+    /// A place is not taken for copies of checkpoints, or is not one.
+    #[error("{0}")]
+    NoAnchor(String),
     /// The engine is shutting down.
     #[error("the core is stopping")]
     Stopping,

@@ -5,6 +5,7 @@
 
 mod access;
 mod attention;
+mod audit;
 mod budget;
 mod calls;
 mod connections;
@@ -24,6 +25,7 @@ pub use access::presence::{AgentBridge, Presence};
 pub use access::sessions::{AgentDoor, AgentSession};
 pub use access::snapshot::AccessSnapshot;
 pub use attention::standing_answers::RememberAnswer;
+pub use audit::anchors::{AnchorStatus, AnchorTrouble};
 pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState, UsualResult};
 pub use calls::admission::StartCall;
 pub use calls::agent_call::{AgentCall, CallOutcome, HangUp};

@@ -9,12 +9,13 @@ use futures::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::presence;
+use crate::audit::{anchors, checkpoints};
 use crate::budget;
 use crate::connections::task_needs::holds_server;
 use crate::decisions::deliver;
 use crate::engine::Engine;
 use crate::recovery::restart::may_live_on;
-use crate::tasks::{checkpoints, delivery_receipts, sweep};
+use crate::tasks::{delivery_receipts, sweep};
 
 impl Engine {
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.
@@ -52,6 +53,7 @@ impl Engine {
         delivery_receipts::flush(core).await;
         presence::flush(core).await;
         checkpoints::finish(core).await;
+        anchors::finish(core).await;
         core.intents.flushed().await;
         core.registry.close().await;
     }

@@ -2,7 +2,6 @@
 //!
 //! Every change goes through `ledger.rs`. What a change means is decided in `domain`.
 
-pub(crate) mod checkpoints;
 pub(crate) mod delivery_receipts;
 pub(crate) mod effects;
 pub(crate) mod feed;

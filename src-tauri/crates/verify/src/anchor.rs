@@ -60,6 +60,30 @@ pub fn parse_anchors(place: &str, text: &str) -> Result<Vec<Anchor>, AnchorFault
     Ok(found)
 }
 
+/// The last note of a text that may begin within another one, such as the end of a long file; `None` when it is empty.
+///
+/// # Errors
+/// When the text does not end with a whole note.
+pub fn newest_anchor(place: &str, end: &str) -> Result<Option<Anchor>, NoteFault> {
+    if end.trim_matches('\n').is_empty() {
+        return Ok(None);
+    }
+    let is_signature = |line: &str| line.starts_with('\u{2014}');
+    let lines: Vec<&str> = end.trim_end_matches('\n').lines().collect();
+    let signatures = lines.iter().rev().take_while(|line| is_signature(line)).count();
+    let before = lines.len() - signatures;
+    let text = lines.iter().take(before.saturating_sub(1)).rev();
+    let text = text.take_while(|line| !line.is_empty() && !is_signature(line)).count();
+    let begins = before.saturating_sub(1).saturating_sub(text);
+    let mut note = lines.get(begins..).unwrap_or_default().join("\n");
+    if end.ends_with('\n') {
+        note.push('\n');
+    }
+    let note = SignedNote::parse(&note)?;
+    let head = TreeHead::parse(note.text())?;
+    Ok(Some(Anchor { place: place.into(), head, note }))
+}
+
 impl Anchor {
     /// Whether a key of the log signed it.
     ///

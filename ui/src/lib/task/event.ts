@@ -59,6 +59,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   checkpointed: ["lock", "neutral"],
   exported: ["info", "neutral"],
   signingKeyReplaced: ["warn", "attention"],
+  anchorAdded: ["plus", "neutral"],
+  anchorRemoved: ["trash", "neutral"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is about one task, agent or server.
 
+pub mod anchors;
 pub mod audit;
 pub mod checkpoints;
 pub mod doctor;

@@ -1,5 +1,6 @@
 //! The core itself, as the status bar and the settings show it.
 
+pub mod anchor;
 pub mod audit;
 pub mod storage;
 

@@ -36,6 +36,7 @@ mod resolving;
 mod restarting;
 mod scale;
 mod shared_questions;
+mod signed_log;
 mod standing_answers;
 mod time_limits;
 mod world;

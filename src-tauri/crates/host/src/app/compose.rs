@@ -39,6 +39,7 @@ use crate::http::door_threads::DoorThreads;
 use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::SignIn;
 use crate::notifications::{self, DesktopNotifications, DesktopReach, NotificationSources};
+use crate::os::anchor_files::DiskAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
@@ -160,6 +161,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     })
     .await?;
     engine.sign_log(log_signer);
+    engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), policy.audit.clone()))).await?;
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use domain::policy::{CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy, SharePolicy};
+use domain::policy::{
+    AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy, SharePolicy,
+};
 
 use super::ConfigError;
 
@@ -129,6 +131,8 @@ pub(crate) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_shares(&mut policy.shares, name, text)
     } else if let Some(name) = in_section(name, "retention") {
         set_retention(&mut policy.retention, name, text)
+    } else if let Some(name) = in_section(name, "audit") {
+        set_audit(&mut policy.audit, name, text)
     } else {
         set_plain(policy, name, text)
     }
@@ -192,6 +196,11 @@ numbers! { RETENTION_NAMES set_retention RetentionPolicy:
     reserve_change_bytes,
 }
 
+numbers! { AUDIT_NAMES set_audit AuditPolicy:
+    checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows, anchors_max,
+    anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +231,7 @@ mod tests {
         let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
         let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
         let (counting, shares) = (format!("{:?}", policy.counting), format!("{:?}", policy.shares));
-        let retention = format!("{:?}", policy.retention);
+        let (retention, audit) = (format!("{:?}", policy.retention), format!("{:?}", policy.audit));
         let parts = [
             (plain, NAMES),
             (gateway, GATEWAY_NAMES),
@@ -230,6 +239,7 @@ mod tests {
             (counting, COUNTING_NAMES),
             (shares, SHARES_NAMES),
             (retention, RETENTION_NAMES),
+            (audit, AUDIT_NAMES),
         ];
         for (shown, names) in parts {
             for name in names {

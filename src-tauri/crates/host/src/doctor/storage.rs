@@ -5,6 +5,7 @@
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
+use api::dto::core::anchor::AnchorDto;
 use api::format::time::count;
 use api::format::tokens::grouped;
 
@@ -15,6 +16,7 @@ pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     found.extend(reserve(facts));
     found.push(audit(facts));
     found.push(checkpoints(facts));
+    found.extend(facts.anchors.iter().map(anchor));
     found
 }
 
@@ -110,5 +112,29 @@ fn checkpoints(facts: &CoreFacts) -> Finding {
             "The log of the core says why; the key is kept with the secrets. Rows are recorded all the same.",
         ),
         _ => Finding::fine(area, message),
+    }
+}
+
+fn anchor(anchor: &AnchorDto) -> Finding {
+    let area = "anchor";
+    let message = anchor.sentence();
+    match &anchor.trouble {
+        Some(_) if anchor.contradicts => Finding::broken(
+            area,
+            message,
+            "Keep a copy of the file and of the data directory as evidence. `taskwarden audit verify --anchor FILE` compares \
+             each checkpoint of the file.",
+        ),
+        Some(_) => Finding::note(
+            area,
+            message,
+            "Make the file reachable; it is tried again every minute. `taskwarden audit anchors remove ID` ends the copies.",
+        ),
+        None if anchor.is_beside_registry => Finding::note(
+            area,
+            message,
+            "A file on another disk proves more: `taskwarden audit anchors add file PATH`.",
+        ),
+        None => Finding::fine(area, message),
     }
 }

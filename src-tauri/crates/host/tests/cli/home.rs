@@ -150,6 +150,16 @@ impl Home {
     }
 }
 
+/// Waits until something holds.
+#[expect(clippy::disallowed_methods, reason = "between two looks at a level")]
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited too long until {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// A running core.
 pub(crate) struct Core {
     child: Child,

@@ -4,12 +4,11 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::home::{Home, PATIENCE, PROGRAM};
+use crate::home::{Home, PROGRAM, until};
 
 #[test]
 fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
@@ -199,13 +198,4 @@ fn adding_server(home: &Home, name: &str, script: &str) -> Command {
 
 fn assert_no_agent(home: &Home) {
     assert_eq!(home.ok(&["agents", "list", "--json"]).json()["agents"], json!([]), "nobody was added");
-}
-
-#[expect(clippy::disallowed_methods, reason = "between two looks at a level")]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "waited too long until {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod agents;
+mod anchors;
 mod audit;
 mod audit_proofs;
 mod background;

@@ -55,6 +55,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
         | EngineError::NotSigned(_)
+        | EngineError::NoAnchor(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }

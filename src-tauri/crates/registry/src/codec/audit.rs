@@ -303,6 +303,8 @@ mod tests {
             Verb::Checkpointed => 49,
             Verb::Exported => 50,
             Verb::SigningKeyReplaced => 51,
+            Verb::AnchorAdded => 52,
+            Verb::AnchorRemoved => 53,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -13,6 +13,7 @@ use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::Nothing;
 use crate::calls::clients::DriftedFile;
+use crate::dto::core::anchor::AnchorDto;
 use crate::dto::core::audit::TreeVerifiedDto;
 use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
@@ -52,6 +53,8 @@ pub struct CoreFacts {
     pub audit: AuditVerifiedDto,
     /// How its newest checkpoints compare with the rows.
     pub checkpoints: TreeVerifiedDto,
+    /// Where its checkpoints are copied to, when a core runs.
+    pub anchors: Vec<AnchorDto>,
 }
 
 /// The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26).
@@ -127,6 +130,7 @@ impl Api {
             storage: self.storage_show(caller, Nothing {}).await?,
             audit: self.audit_verify(caller, VerifyAudit::default()).await?,
             checkpoints: self.audit_verify_tree(caller, VerifyTree::default()).await?,
+            anchors: live.map_or_else(Vec::new, |live| live.engine.anchors().into_iter().map(AnchorDto::of).collect()),
         })
     }
     async fn named_facts(&self, caller: &Caller, input: Nothing) -> Result<NamedFacts, ApiError> {

@@ -24,6 +24,19 @@ pub struct AuditPolicy {
     pub checked_rows: u32,
     /// Rows of an export with stubs, at most. audit.md §3.1: 1,000,000.
     pub export_stubs_max: u64,
+    /// Places to which checkpoints are copied, at most. Judgement: two disks and some to spare.
+    pub anchors_max: usize,
+    /// The shortest time between two copies to one place. Judgement: a day of decisions is a few megabytes, and the rows
+    /// that nothing outside proves are those of some seconds.
+    pub anchor_gap: Duration,
+    /// A place that does not answer for so long counts as unreachable. Judgement: a disk that wakes up takes some seconds.
+    pub anchor_limit: Duration,
+    /// A place that was unreachable is tried again after this. Judgement: a person who plugs a disk in sees it work.
+    pub anchor_again: Duration,
+    /// Of a file of anchors, so much of its end is read for its last note. Judgement: a note has some 250 bytes.
+    pub anchor_tail_bytes: u64,
+    /// Checkpoints of a file that are compared with the log in one call. Judgement: some milliseconds.
+    pub compared_at_once: usize,
     /// Newest checkpoints that an export has consistency proofs for, so that copies of them can be compared. Judgement:
     /// some 100 KB.
     pub export_earlier_max: u32,
@@ -38,6 +51,12 @@ impl Default for AuditPolicy {
             unsigned_told_after: 10 * MINUTE,
             tree_rows_at_once: 20_000,
             checked_rows: 5_000,
+            anchors_max: 8,
+            anchor_gap: 10 * SECOND,
+            anchor_limit: 10 * SECOND,
+            anchor_again: MINUTE,
+            anchor_tail_bytes: 4_096,
+            compared_at_once: 256,
             export_stubs_max: 1_000_000,
             export_earlier_max: 64,
         }

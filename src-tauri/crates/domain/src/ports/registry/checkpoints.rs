@@ -19,6 +19,40 @@ pub struct LogHead {
     pub root: LogHash,
 }
 
+impl LogHead {
+    /// Why this head, which somebody kept, and the log cannot both be right, as the second half of a sentence about the
+    /// place where it lies; `None` where they agree. `root` is the root of the log over as many rows.
+    #[must_use]
+    pub fn contradiction(&self, log: &Self, root: Option<LogHash>) -> Option<String> {
+        let Self { origin, size, root: kept } = self;
+        if *origin != log.origin {
+            return Some(format!("holds checkpoints of another log, `{origin}`; this one is `{}`", log.origin));
+        }
+        if *size > log.size {
+            return Some(format!(
+                "has a checkpoint of {size} rows, and the log has {}: rows were cut off, or an older copy of the registry \
+                 was put back",
+                log.size
+            ));
+        }
+        match root {
+            // A tree without rows has a root that is not stored.
+            _ if *size == 0 => None,
+            Some(root) if root == *kept => None,
+            Some(_) => Some(format!("has a checkpoint of {size} rows with another root: rows up to it were changed")),
+            None => {
+                Some(format!("has a checkpoint of {size} rows, of which the log does not have all hashes any more"))
+            }
+        }
+    }
+
+    /// The leaves that it covers.
+    #[must_use]
+    pub const fn span(&self) -> LeafSpan {
+        LeafSpan { begin: 0, end: self.size }
+    }
+}
+
 /// How far the tree has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeGrowth {

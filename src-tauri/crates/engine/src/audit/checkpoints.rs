@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::PersonId;
-use domain::ports::{Checkpoint, CheckpointUnit, LogKey, LogSigner, RegistryError, SignedHead};
+use domain::ports::{Checkpoint, CheckpointUnit, LogHead, LogKey, LogSigner, RegistryError, SignedHead};
 use tokio::time::{Instant, sleep_until};
 
 use crate::core::EngineCore;
@@ -43,22 +43,17 @@ impl Engine {
     }
 }
 
-fn fact(core: &EngineCore, actor: Actor, verb: Verb, note: String) -> AuditEvent {
+pub(super) fn fact(core: &EngineCore, actor: Actor, verb: Verb, note: String) -> AuditEvent {
     AuditEvent { at: core.time.now(), actor, verb, subject: Subject::Store, note }
 }
 
 /// Takes all rows into the tree and signs it; gives the checkpoint that is there when nothing is new.
-async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
+pub(super) async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
     let _one_at_a_time = core.checkpoints.making.lock().await;
     let Some(signer) = core.checkpoints.signer.get() else {
         return Err(EngineError::NotSigned("this core has no key for it".into()));
     };
-    let head = loop {
-        let grown = core.registry.grow_tree(core.policy.audit.tree_rows_at_once).await?;
-        if grown.head.size >= grown.last {
-            break grown.head;
-        }
-    };
+    let head = whole_tree(core).await?;
     let newest = core.registry.checkpoints(1).await?.into_iter().next();
     if let Some(newest) = newest.filter(|newest| newest.size == head.size && newest.root == head.root) {
         return Ok(newest);
@@ -67,7 +62,18 @@ async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
     let audit = replaced(core, &core.registry.log_keys().await?, &key);
     let checkpoint = Checkpoint { size: head.size, root: head.root, note, at: core.time.now(), key };
     core.registry.put_checkpoint(CheckpointUnit { checkpoint: checkpoint.clone(), public, audit }).await?;
+    core.anchors.checkpoint_made();
     Ok(checkpoint)
+}
+
+/// Takes all rows into the tree.
+pub(super) async fn whole_tree(core: &EngineCore) -> Result<LogHead, RegistryError> {
+    loop {
+        let grown = core.registry.grow_tree(core.policy.audit.tree_rows_at_once).await?;
+        if grown.head.size >= grown.last {
+            return Ok(grown.head);
+        }
+    }
 }
 
 /// The fact that a key signs that is not the one before.

@@ -1,0 +1,123 @@
+//! Anchors: files to which checkpoints are copied, and kept checkpoints that are compared with the log.
+//!
+//! The engine copies (`audit/anchors.rs`); what an anchor proves is in `docs/audit.md`.
+
+use std::path::Path;
+
+use domain::ports::{LogHead, LogKey};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::calls::Nothing;
+use crate::dto::core::anchor::{AnchorDto, AnchorList, ComparedNote, NotesCompared};
+use crate::error::{ApiError, Code};
+
+/// A file that is to hold copies of checkpoints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddAnchor {
+    /// The whole path of the file, which may not be there yet.
+    pub path: String,
+}
+
+/// One anchor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OneAnchor {
+    pub id: u32,
+}
+
+/// Checkpoints that somebody kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CompareNotes {
+    /// Whole signed notes.
+    pub notes: Vec<String>,
+}
+
+impl Api {
+    /// The files to which checkpoints are copied.
+    ///
+    /// # Errors
+    /// When no core runs.
+    #[expect(clippy::unused_async, reason = "all calls are asynchronous")]
+    pub async fn audit_anchors(&self, _caller: &Caller, _input: Nothing) -> Result<AnchorList, ApiError> {
+        Ok(AnchorList { anchors: self.live()?.engine.anchors().into_iter().map(AnchorDto::of).collect() })
+    }
+
+    /// Copies checkpoints to one more file from here on, the first one at once.
+    ///
+    /// # Errors
+    /// When no core runs, or the file cannot be used.
+    pub async fn audit_add_anchor(&self, caller: &Caller, input: AddAnchor) -> Result<AnchorDto, ApiError> {
+        let path = Path::new(&input.path);
+        if !path.is_absolute() || path.file_name().is_none() {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("`path`: `{}` is not the whole path of a file", input.path),
+                "Give a path that begins at the root, such as `/media/usb/taskwarden.notes`.",
+            ));
+        }
+        let live = self.live()?;
+        if path.starts_with(&live.place.home) {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("`path`: `{}` is in the data folder of Taskwarden", input.path),
+                "Choose another disk: a copy beside the registry is lost or changed with it.",
+            ));
+        }
+        Ok(AnchorDto::of(live.engine.add_anchor(&input.path, &caller.person).await?))
+    }
+
+    /// Copies checkpoints to this file no longer. The file stays as it is.
+    ///
+    /// # Errors
+    /// When no core runs, or there is no such anchor.
+    pub async fn audit_remove_anchor(&self, caller: &Caller, input: OneAnchor) -> Result<AnchorList, ApiError> {
+        self.live()?.engine.remove_anchor(input.id, &caller.person).await?;
+        self.audit_anchors(caller, Nothing {}).await
+    }
+
+    /// Compares checkpoints that somebody kept with the log; a limited number in one call.
+    ///
+    /// # Errors
+    /// When there are too many, one does not read, or the registry cannot be read.
+    pub async fn audit_compare_notes(&self, _caller: &Caller, input: CompareNotes) -> Result<NotesCompared, ApiError> {
+        let most = self.policy.audit.compared_at_once;
+        if input.notes.len() > most {
+            let why = format!("`notes`: {} at once are more than {most}", input.notes.len());
+            return Err(ApiError::new(Code::Usage, why, "Compare them in several calls."));
+        }
+        let keys: Vec<LogKey> = self.registry.log_keys().await?;
+        let keys: Vec<NoteKey> = keys.iter().filter_map(|key| NoteKey::parse(&key.public).ok()).collect();
+        let newest = self.registry.checkpoints(1).await?.into_iter().next();
+        let Some((log, _)) = newest.map(|newest| head(&newest.note)).transpose().map_err(bad_note)? else {
+            return Err(ApiError::new(
+                Code::Refused,
+                "the log has no checkpoint yet, so nothing can be compared",
+                "Start the core once; it signs the log.",
+            ));
+        };
+        let kept = input.notes.iter().map(|note| head(note)).collect::<Result<Vec<_>, _>>().map_err(bad_note)?;
+        let roots = self.registry.tree_roots(kept.iter().map(|(head, _)| head.span()).collect()).await?;
+        let compared = kept.iter().zip(roots).map(|((head, note), root)| {
+            let unsigned =
+                || note.signer(&keys).err().map(|why| format!("has a checkpoint of {} rows: {why}", head.size));
+            ComparedNote { size: head.size, fault: head.contradiction(&log, root).or_else(unsigned) }
+        });
+        Ok(NotesCompared { notes: compared.collect(), newest: log.size })
+    }
+}
+
+fn head(note: &str) -> Result<(LogHead, SignedNote), NoteFault> {
+    let note = SignedNote::parse(note)?;
+    let TreeHead { origin, size, root } = TreeHead::parse(note.text())?;
+    Ok((LogHead { origin, size, root }, note))
+}
+
+fn bad_note(why: NoteFault) -> ApiError {
+    ApiError::new(Code::Usage, format!("`notes`: one does not read: {why}"), "Give whole signed notes.")
+}

@@ -1,0 +1,7 @@
+//! The audit log beyond its rows: it is signed (`checkpoints.rs`), and copies of what was signed lie elsewhere
+//! (`anchors.rs`).
+//!
+//! Rows are written with the change that they are about, in one transaction; nothing here writes them for others.
+
+pub(crate) mod anchors;
+pub(crate) mod checkpoints;

@@ -1,0 +1,222 @@
+//! The audit log is signed soon after a decision and not without news, and copies of what was signed go to their places.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::audit::Verb;
+use domain::ids::PersonId;
+use domain::ports::{
+    AnchorFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, CheckpointStore as _, LogHead, LogSigner,
+    PortFuture, Registry as _, SecretError, SignedHead,
+};
+use engine::{AnchorTrouble, EngineError};
+use parking_lot::Mutex;
+
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+const PLACE: &str = "/media/usb/log.notes";
+
+/// Writes down what it was asked to sign: a note here is the size and the root.
+struct PlainSigner;
+
+fn note(head: &LogHead) -> String {
+    let root: String = head.root.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{} {} {root}\n", head.origin, head.size)
+}
+
+fn read(note: &str) -> Option<LogHead> {
+    let mut words = note.split_whitespace();
+    let (origin, size, root) = (words.next()?, words.next()?, words.next()?);
+    let byte = |at: usize| u8::from_str_radix(root.get(2 * at..2 * at + 2)?, 16).ok();
+    let root: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
+    Some(LogHead { origin: origin.into(), size: size.parse().ok()?, root: root.try_into().ok()? })
+}
+
+impl LogSigner for PlainSigner {
+    fn sign(&self, head: &LogHead) -> Result<SignedHead, SecretError> {
+        Ok(SignedHead { note: note(head), key: "key".into(), public: "public".into() })
+    }
+}
+
+/// A disk that can be taken away.
+#[derive(Default)]
+struct Disk {
+    files: Mutex<HashMap<PathBuf, String>>,
+    is_away: Mutex<bool>,
+}
+
+impl Disk {
+    fn text(&self) -> String {
+        self.files.lock().get(Path::new(PLACE)).cloned().unwrap_or_default()
+    }
+
+    /// The sizes that the place holds, the oldest first.
+    fn sizes(&self) -> Vec<u64> {
+        self.text().lines().filter_map(read).map(|head| head.size).collect()
+    }
+
+    fn here<T>(&self, then: impl FnOnce(&mut HashMap<PathBuf, String>) -> Option<T>) -> Result<T, AnchorFault> {
+        let gone = || AnchorFault::Unreachable("is not there".into());
+        if *self.is_away.lock() { Err(gone()) } else { then(&mut self.files.lock()).ok_or_else(gone) }
+    }
+}
+
+impl AnchorFiles for Disk {
+    fn newest(&self, path: &Path, _keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFault>> {
+        let found = self.here(|files| {
+            let text = files.get(path).cloned().unwrap_or_default();
+            let last = text.lines().rfind(|line| !line.is_empty());
+            Some(last.map(|line| read(line).ok_or(AnchorFault::NotOurs("is a shopping list".into()))))
+        });
+        Box::pin(async move { found?.transpose() })
+    }
+
+    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFault>> {
+        let done = self.here(|files| Some(drop(files.entry(path.to_owned()).or_default())));
+        Box::pin(async move { done })
+    }
+
+    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFault>> {
+        let done = self.here(|files| Some(files.get_mut(path)?.push_str(&note)));
+        Box::pin(async move { done })
+    }
+
+    fn is_beside_registry(&self, _path: &Path) -> PortFuture<'_, bool> {
+        Box::pin(async { false })
+    }
+}
+
+fn ada() -> PersonId {
+    PersonId::new("ada")
+}
+
+struct Stage {
+    world: World,
+    disk: Arc<Disk>,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let (world, _, _) = World::new().await;
+        let stage = Self { world, disk: Arc::default() };
+        stage.equip().await;
+        stage
+    }
+
+    async fn equip(&self) {
+        self.world.engine.sign_log(Arc::new(PlainSigner));
+        self.world.engine.keep_anchors(self.disk.clone()).await.expect("the places are read");
+    }
+
+    /// Something that a person decides.
+    async fn decide(&self) {
+        let limits = self.world.engine.storage_limits().limits().clone();
+        self.world.engine.set_storage_limits(limits, &ada()).await.expect("it is recorded");
+    }
+
+    async fn signed(&self) -> u64 {
+        let newest = self.world.registry.checkpoints(1).await.expect("checkpoints");
+        newest.first().map_or(0, |newest| newest.size)
+    }
+
+    async fn rows(&self, verb: Verb) -> usize {
+        let filter = AuditFilter { verbs: vec![verb.word().into()], ..AuditFilter::default() };
+        let query = AuditQuery { filter, order: AuditOrder::NewestFirst, behind: None, limit: 100 };
+        self.world.registry.audit_rows(query).await.expect("rows").rows.len()
+    }
+
+    fn trouble(&self) -> Option<AnchorTrouble> {
+        self.world.engine.anchors().first().and_then(|anchor| anchor.trouble.clone())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_is_signed_at_once_and_an_idle_log_is_not_signed_again() {
+    let stage = Stage::new().await;
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let signed = stage.signed().await;
+    assert!(signed > 0, "it is signed");
+    stage.world.pass(3_600 * SECOND).await;
+    assert_eq!(stage.signed().await, signed, "an hour without news brings no checkpoint");
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert!(stage.signed().await > signed, "and news bring one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn checkpoints_are_copied_to_the_place_that_a_person_named_and_after_a_restart_too() {
+    let mut stage = Stage::new().await;
+    let added = stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    assert_eq!(Some(stage.signed().await), added.newest, "the first copy is there at once");
+    assert_eq!(stage.rows(Verb::AnchorAdded).await, 1, "who named it is on record");
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!(stage.disk.sizes().last(), Some(&stage.signed().await));
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let sizes = stage.disk.sizes();
+    assert_eq!(sizes.last(), Some(&stage.signed().await), "{sizes:?}");
+    assert!(sizes.is_sorted_by(|one, other| one < other), "each checkpoint once: {sizes:?}");
+    stage.world.engine.remove_anchor(added.id, &ada()).await.expect("it is removed");
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!(stage.disk.sizes(), sizes, "and then no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_was_away_gets_the_newest_checkpoint_when_it_is_back() {
+    let stage = Stage::new().await;
+    stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    *stage.disk.is_away.lock() = true;
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert!(matches!(stage.trouble(), Some(AnchorTrouble::Unreachable(_))), "{:?}", stage.trouble());
+    *stage.disk.is_away.lock() = false;
+    stage.world.pass(stage.world.policy.audit.anchor_again + 20 * SECOND).await;
+    assert_eq!(stage.trouble(), None);
+    assert_eq!(stage.disk.sizes().last(), Some(&stage.signed().await));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_anchor_that_the_log_contradicts_is_reported_and_never_written_to() {
+    let mut stage = Stage::new().await;
+    stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    let head = stage.disk.text().lines().find_map(read).expect("a note");
+    for (head, word) in [
+        (LogHead { size: head.size + 5_000, ..head.clone() }, "rows were cut off"),
+        (LogHead { root: [9; 32], ..head.clone() }, "were changed"),
+        (LogHead { origin: "taskwarden/other".into(), ..head.clone() }, "another log"),
+    ] {
+        let evidence = note(&head);
+        stage.disk.files.lock().insert(PLACE.into(), evidence.clone());
+        stage.world.restart().await;
+        stage.equip().await;
+        stage.decide().await;
+        stage.world.pass(90 * SECOND).await;
+        let trouble = stage.trouble();
+        assert!(matches!(&trouble, Some(AnchorTrouble::Contradicts(why)) if why.contains(word)), "{word}: {trouble:?}");
+        assert_eq!(stage.disk.text(), evidence, "the evidence stays as it is");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_is_refused_before_it_is_on_record() {
+    let stage = Stage::new().await;
+    stage.disk.files.lock().insert(PLACE.into(), "milk\n".into());
+    let refused = stage.world.engine.add_anchor(PLACE, &ada()).await;
+    assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("shopping list")), "{refused:?}");
+    assert_eq!((stage.rows(Verb::AnchorAdded).await, stage.disk.text().as_str()), (0, "milk\n"));
+    for place in 0..stage.world.policy.audit.anchors_max {
+        stage.world.engine.add_anchor(&format!("/media/{place}"), &ada()).await.expect("it is taken");
+    }
+    let refused = stage.world.engine.add_anchor("/media/more", &ada()).await;
+    assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("as many as may be")), "{refused:?}");
+    let refused = stage.world.engine.add_anchor("/media/0", &ada()).await;
+    assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("already")), "{refused:?}");
+}

@@ -1,0 +1,192 @@
+//! `taskwarden audit verify`: the rows and checkpoints of the registry, or an export, and anchors for either.
+//!
+//! An export is checked in this process, as `taskwarden-verify` does it, and needs no core.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use api::calls::core::anchors::CompareNotes;
+use api::calls::core::storage::VerifyAudit;
+use api::dto::AuditVerifiedDto;
+use api::dto::core::anchor::NotesCompared;
+use api::dto::core::audit::TreeVerifiedDto;
+use api::format::time::count;
+use api::{ApiError, Code};
+use clap::Args;
+use serde::Serialize;
+use verify::anchor::{Anchor, parse_anchors};
+use verify::export::{ExportProblem, Trust, check_export};
+
+use super::checkpoint;
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::one_line;
+use crate::config::Config;
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// An export to check in place of the log itself.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Compare with the checkpoints of this file; may be given more than once.
+    #[arg(long, value_name = "FILE")]
+    anchor: Vec<PathBuf>,
+}
+
+/// What `audit verify --json` prints.
+#[derive(Debug, Serialize)]
+struct AuditVerified {
+    #[serde(flatten)]
+    rows: AuditVerifiedDto,
+    checkpoints: TreeVerifiedDto,
+    anchors: Vec<AnchorCompared>,
+}
+
+/// How a file of anchors compares with the log.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AnchorCompared {
+    file: String,
+    /// Checkpoints in it.
+    compared: u64,
+    /// The rows that its newest one covers.
+    newest: u64,
+    /// Rows of the log after it, up to the log's newest checkpoint, which this file does not prove.
+    after: u64,
+    /// Why it and the log cannot both be right.
+    fault: Option<String>,
+}
+
+pub(super) async fn run(args: VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let anchors = args.anchor.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    match &args.file {
+        Some(file) => export(file, anchors.into_iter().flatten().collect(), screen),
+        None => log(anchors, &args.anchor, config, screen).await,
+    }
+}
+
+fn unread(path: &Path, why: impl std::fmt::Display) -> ApiError {
+    let message = format!("`{}` cannot be read: {why}", path.display());
+    ApiError::new(Code::Usage, message, "Give a file of checkpoints, such as those that an anchor holds.")
+}
+
+fn read(path: &Path) -> Result<Vec<Anchor>, ApiError> {
+    let text = std::fs::read_to_string(path).map_err(|error| unread(path, error))?;
+    let anchors = parse_anchors(&path.display().to_string(), &text).map_err(|fault| unread(path, fault))?;
+    if anchors.is_empty() { Err(unread(path, "no checkpoint is in it")) } else { Ok(anchors) }
+}
+
+fn export(file: &Path, anchors: Vec<Anchor>, screen: &Screen) -> CommandResult {
+    let opened = File::open(file).map_err(|error| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` cannot be read: {error}", file.display()),
+            "Give a file that `taskwarden audit export` wrote.",
+        )
+    })?;
+    match check_export(BufReader::new(opened), &Trust { anchors, ..Trust::default() }) {
+        Ok(verdict) => {
+            screen.line(verdict.to_string().trim_end());
+            Ok(verdict.exit_code())
+        }
+        Err(problem @ (ExportProblem::Read(_) | ExportProblem::NoExport(_))) => Err(ApiError::new(
+            Code::Usage,
+            format!("`{}`: {problem}", file.display()),
+            "Give a file that `taskwarden audit export` wrote with `--format jsonl`.",
+        )),
+    }
+}
+
+async fn log(anchors: Vec<Vec<Anchor>>, files: &[PathBuf], config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let mut checked = 0_u64;
+    let mut whole = true;
+    let found: AuditVerifiedDto = loop {
+        let found: AuditVerifiedDto = core.request("audit.verify", &VerifyAudit { whole }).await?;
+        whole = false;
+        checked = checked.saturating_add(found.checked);
+        if found.complete || found.broken.is_some() {
+            break AuditVerifiedDto { checked, ..found };
+        }
+        screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
+    };
+    let checkpoints = checkpoint::compare(&core, screen).await?;
+    let mut compared = Vec::with_capacity(anchors.len());
+    for (file, anchors) in files.iter().zip(&anchors) {
+        compared.push(compare(&core, config, file, anchors).await?);
+    }
+    let is_whole =
+        found.broken.is_none() && checkpoints.broken.is_none() && compared.iter().all(|anchor| anchor.fault.is_none());
+    if screen.is_json() {
+        screen.json(&AuditVerified { rows: found, checkpoints, anchors: compared })?;
+    } else {
+        screen.line(&report(&found));
+        screen.line(&checkpoint::report(&checkpoints));
+        for anchor in &compared {
+            screen.line(&anchor.sentence());
+        }
+    }
+    Ok(if is_whole { DONE } else { FAILED })
+}
+
+async fn compare(
+    core: &CoreClient,
+    config: &Config,
+    file: &Path,
+    anchors: &[Anchor],
+) -> Result<AnchorCompared, ApiError> {
+    let file = file.display().to_string();
+    let mut told = AnchorCompared { file, compared: 0, newest: 0, after: 0, fault: None };
+    for part in anchors.chunks(config.policy.audit.compared_at_once) {
+        let notes = part.iter().map(|anchor| anchor.note.to_string()).collect();
+        let compared: NotesCompared = core.request("audit.compareNotes", &CompareNotes { notes }).await?;
+        for note in compared.notes {
+            told.compared += 1;
+            told.newest = told.newest.max(note.size);
+            told.fault = told.fault.or(note.fault);
+        }
+        told.after = compared.newest.saturating_sub(told.newest);
+    }
+    Ok(told)
+}
+
+impl AnchorCompared {
+    fn sentence(&self) -> String {
+        let file = one_line(&self.file);
+        if let Some(fault) = &self.fault {
+            return format!("The anchor `{file}` {}. It or the log was changed; keep a copy of both.", one_line(fault));
+        }
+        let checkpoints = count(self.compared, "checkpoint");
+        let after = match self.after {
+            0 => String::new(),
+            rows => format!(
+                " The {} after it {} not proven by this file.",
+                count(rows, "row"),
+                if rows == 1 { "is" } else { "are" }
+            ),
+        };
+        format!("The anchor `{file}` agrees: {checkpoints}, the newest of row {}.{after}", self.newest)
+    }
+}
+
+fn report(found: &AuditVerifiedDto) -> String {
+    let rows = count(found.checked, "row");
+    match &found.broken {
+        Some(broken) => format!(
+            "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data directory as \
+             evidence; its `backups` folder may have the row as it was.",
+            broken.number,
+            one_line(&broken.why),
+            found.verified_to
+        ),
+        None if found.last == 0 => "The audit log is empty.".into(),
+        None if found.first > 1 => format!(
+            "The audit log is intact: {rows} verified, up to row {}. Rows before {} were removed by retention; their \
+             tombstones are verified.",
+            found.last, found.first
+        ),
+        None => format!("The audit log is intact: {rows} verified, up to row {}.", found.last),
+    }
+}
