@@ -160,12 +160,18 @@ impl Api {
             limit: input.limit.unwrap_or(PAGE_ROWS),
         };
         let page = self.registry.audit_rows(query).await?;
-        let mut names = Names::default();
-        let mut rows = Vec::with_capacity(page.rows.len());
-        for row in &page.rows {
-            rows.push(self.audit_row_dto(row, &mut names).await?);
-        }
+        let rows = self.audit_row_dtos(&page.rows).await?;
         Ok(AuditListDto { rows, next: page.next, first: page.first, last: page.last })
+    }
+
+    /// Rows with names beside the ids.
+    pub(super) async fn audit_row_dtos(&self, rows: &[AuditRow]) -> Result<Vec<AuditRowDto>, ApiError> {
+        let mut names = Names::default();
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            all.push(self.audit_row_dto(row, &mut names).await?);
+        }
+        Ok(all)
     }
 
     async fn audit_row_dto(&self, row: &AuditRow, names: &mut Names) -> Result<AuditRowDto, ApiError> {

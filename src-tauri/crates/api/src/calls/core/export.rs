@@ -4,6 +4,7 @@
 //! The filter and the size of the tree say what each part holds, so nothing is kept between the calls. Lines are made in
 //! `export/lines.rs`; the format is in `docs/audit.md`.
 
+mod csv_lines;
 mod lines;
 
 use domain::audit::Verb;
@@ -28,6 +29,8 @@ pub enum ExportFormat {
     /// JSON Lines that `taskwarden-verify` checks.
     #[default]
     Jsonl,
+    /// A table for a spreadsheet, of the rows that match. It proves nothing.
+    Csv,
 }
 
 /// What an export holds of rows that do not match.
@@ -61,6 +64,7 @@ impl ExportFormat {
     const fn word(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
         }
     }
 }
@@ -150,7 +154,11 @@ fn fixed(filter: RowFilter) -> AuditFilterDto {
 }
 
 /// What a file proves, in a sentence.
-fn proves(filter: &AuditFilter, gaps: ExportGaps, first: u64, last: u64) -> String {
+fn proves(format: ExportFormat, filter: &AuditFilter, gaps: ExportGaps, first: u64, last: u64) -> String {
+    if format == ExportFormat::Csv {
+        return "The file is a copy to read and proves nothing; `--format jsonl` writes one that can be verified."
+            .into();
+    }
     let each = "The file proves that each row is genuine and in its place";
     match gaps {
         ExportGaps::Hashes => format!("{each}; that no matching row was left out is not proven."),
@@ -214,13 +222,16 @@ impl Api {
         let asked = row_filter(&filter);
         (filter.first, filter.last) = (Some(first), Some(last));
         let range = last.saturating_sub(first).saturating_add(1);
-        if gaps == ExportGaps::Stubs && range > self.policy.audit.export_stubs_max {
+        let has_stubs = format == ExportFormat::Jsonl && gaps == ExportGaps::Stubs;
+        if has_stubs && range > self.policy.audit.export_stubs_max {
             return Err(too_large(range, self.policy.audit.export_stubs_max));
         }
         let note = format!(
-            "{} with {}: {matching} of rows {first} to {last}, filter {}",
-            format.word(),
-            gaps.word(),
+            "{}: {matching} of rows {first} to {last}, filter {}",
+            match format {
+                ExportFormat::Jsonl => format!("{} with {}", format.word(), gaps.word()),
+                ExportFormat::Csv => format.word().to_owned(),
+            },
             serde_json::to_string(&asked).map_err(|error| ApiError::unwritable(&error))?
         );
         let checkpoint = live.engine.checkpoint(&caller.person, Verb::Exported, note).await?;
@@ -233,9 +244,14 @@ impl Api {
             rows: 0,
             stubs: 0,
         };
-        let text =
-            self.manifest(asked, gaps, &checkpoint, LeafRange { begin: first.saturating_sub(1), end: last }).await?;
-        Ok(ExportBegun { proves: proves(&filter, gaps, first, last), next, first, last, matching, text })
+        let text = match format {
+            ExportFormat::Jsonl => {
+                let range = LeafRange { begin: first.saturating_sub(1), end: last };
+                self.manifest(asked, gaps, &checkpoint, range).await?
+            }
+            ExportFormat::Csv => csv_lines::head()?,
+        };
+        Ok(ExportBegun { proves: proves(format, &filter, gaps, first, last), next, first, last, matching, text })
     }
 
     /// Why no row matches: the one condition that hides them, if there is one.
@@ -270,9 +286,11 @@ impl Api {
     /// When the registry cannot be read, or rows are not there any more.
     pub async fn audit_export_rows(&self, _caller: &Caller, input: ReadExport) -> Result<ExportPart, ApiError> {
         let filter = self.audit_filter(input.filter.clone()).await?;
-        let wanted = match input.gaps {
-            ExportGaps::Stubs => AuditFilter { first: filter.first, last: filter.last, ..AuditFilter::default() },
-            ExportGaps::Hashes => filter.clone(),
+        let wanted = match (input.format, input.gaps) {
+            (ExportFormat::Jsonl, ExportGaps::Stubs) => {
+                AuditFilter { first: filter.first, last: filter.last, ..AuditFilter::default() }
+            }
+            (ExportFormat::Jsonl, ExportGaps::Hashes) | (ExportFormat::Csv, _) => filter.clone(),
         };
         let query = AuditQuery {
             filter: wanted,
@@ -288,8 +306,12 @@ impl Api {
             stubs: input.stubs,
             broken: page.rows.iter().find(|row| !row.fits).map(|row| row.number),
         };
-        match input.gaps {
-            ExportGaps::Stubs => {
+        match (input.format, input.gaps) {
+            (ExportFormat::Csv, _) => {
+                part.text = csv_lines::rows(&self.audit_row_dtos(&page.rows).await?)?;
+                part.rows = part.rows.saturating_add(u64::try_from(page.rows.len()).unwrap_or(u64::MAX));
+            }
+            (ExportFormat::Jsonl, ExportGaps::Stubs) => {
                 let proof = row_filter(&filter);
                 for row in &page.rows {
                     let is_row = lines::matches(&proof, row);
@@ -298,7 +320,7 @@ impl Api {
                     *counted = counted.saturating_add(1);
                 }
             }
-            ExportGaps::Hashes => {
+            (ExportFormat::Jsonl, ExportGaps::Hashes) => {
                 for (row, path) in page.rows.iter().zip(self.paths(&page.rows, input.size).await?) {
                     part.text.push_str(&lines::row(row, true, Some(path))?);
                     part.rows = part.rows.saturating_add(1);
@@ -309,6 +331,7 @@ impl Api {
             Some(after) if filter.last.is_none_or(|last| after < last) => {
                 part.next = Some(ReadExport { after, rows: part.rows, stubs: part.stubs, ..input });
             }
+            Some(_) | None if input.format == ExportFormat::Csv => {}
             Some(_) | None => part.text.push_str(&lines::trailer(part.rows, part.stubs)?),
         }
         Ok(part)

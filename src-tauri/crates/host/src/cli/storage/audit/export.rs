@@ -22,6 +22,8 @@ use crate::config::Config;
 enum FormatArg {
     /// JSON Lines that `taskwarden-verify` checks.
     Jsonl,
+    /// A table for a spreadsheet, which proves nothing.
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -45,9 +47,10 @@ pub(crate) struct ExportArgs {
     /// The format of the file.
     #[arg(long, value_enum, default_value_t = FormatArg::Jsonl)]
     format: FormatArg,
-    /// What the file holds of rows that do not match. Stubs show who did what to what.
-    #[arg(long, value_enum, default_value_t = GapsArg::Stubs)]
-    gaps: GapsArg,
+    /// What a file in the format jsonl holds of rows that do not match: stubs unless said otherwise. Stubs show who did
+    /// what to what.
+    #[arg(long, value_enum)]
+    gaps: Option<GapsArg>,
     /// Write to this file instead of standard output. A file of this name is replaced when the new one is complete.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -98,10 +101,18 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
     (asked.filter.first, asked.filter.last) = (first, last);
     asked.format = match format {
         FormatArg::Jsonl => ExportFormat::Jsonl,
+        FormatArg::Csv if gaps.is_some() => {
+            return Err(ApiError::new(
+                Code::Usage,
+                "`--gaps`: a file in the format csv holds the rows that match and nothing else",
+                "Leave out `--gaps`, or take `--format jsonl`.",
+            ));
+        }
+        FormatArg::Csv => ExportFormat::Csv,
     };
     asked.gaps = match gaps {
-        GapsArg::Stubs => ExportGaps::Stubs,
-        GapsArg::Hashes => ExportGaps::Hashes,
+        Some(GapsArg::Stubs) | None => ExportGaps::Stubs,
+        Some(GapsArg::Hashes) => ExportGaps::Hashes,
     };
     let core = CoreClient::attach(config)?;
     // Before the core records the export: a file that cannot be made is no export.
