@@ -232,6 +232,7 @@ impl From<UpstreamError> for ApiError {
             UpstreamError::Unreadable { .. } => {
                 Self::new(Code::Failed, message, "Report this to the server's maker; its other tasks are not affected.")
             }
+            UpstreamError::GivenUp => Self::new(Code::Failed, message, "Start it again if it is still wanted."),
             UpstreamError::ChannelGone => {
                 Self::new(Code::Refused, message, "If the server asks again, `taskwarden inbox` shows it.")
             }

@@ -81,7 +81,9 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
       ? `${server} refused to cancel it`
       : note === "notSent"
         ? `The cancel could not be sent to ${server}`
-        : `${server} acknowledged the cancel`,
+        : note === "sent"
+          ? `The cancel was sent to ${server}, which answers to none`
+          : `${server} acknowledged the cancel`,
   revoked: ({ who, agent }) => `${who} revoked it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
   lost: ({ server, who }, note) =>

@@ -65,6 +65,9 @@ pub enum UpstreamError {
         /// The message, cut, for `doctor`.
         raw: Option<Payload>,
     },
+    /// The request was cancelled, so nobody waits for its answer. It says nothing about the server.
+    #[error("the request was cancelled")]
+    GivenUp,
     /// The question was asked on a connection that is gone; it cannot be answered there any more.
     #[error("the connection on which this was asked is gone")]
     ChannelGone,

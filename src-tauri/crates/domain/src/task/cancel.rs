@@ -136,6 +136,10 @@ impl TaskHandle {
         }
         match delivered {
             Delivery::Recorded | Delivery::Sent { .. } => {}
+            // A call without a task is cancelled by a notification, to which no server answers.
+            Delivery::Acknowledged { .. } if self.view.task().is_none() => {
+                step.fact(now, Actor::System("deliver"), Verb::CancelEnded, "sent");
+            }
             Delivery::Acknowledged { .. } => step.fact(now, server, Verb::CancelEnded, "acknowledged"),
             Delivery::Refused { .. } => {
                 let sent = step.next.cancel_request().is_some_and(|cancel_request| cancel_request.sent.is_some());

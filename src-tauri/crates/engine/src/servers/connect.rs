@@ -218,6 +218,7 @@ impl ServerActor {
             | UpstreamError::Refused(_)
             | UpstreamError::Unsupported(_)
             | UpstreamError::Unreadable { .. }
+            | UpstreamError::GivenUp
             | UpstreamError::ChannelGone) => {
                 let hint = "Check with `taskwarden doctor` that this is an MCP server.".into();
                 self.down(wait, error.to_string(), hint);

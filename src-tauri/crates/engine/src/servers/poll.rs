@@ -201,7 +201,7 @@ impl ServerActor {
                 self.reached();
                 self.failed(id, Miss::Unreadable { path, why }, raw);
             }
-            error @ (UpstreamError::Unsupported(_) | UpstreamError::ChannelGone) => {
+            error @ (UpstreamError::Unsupported(_) | UpstreamError::GivenUp | UpstreamError::ChannelGone) => {
                 self.failed(id, Miss::Unreachable(error.to_string()), None);
             }
         }

@@ -69,7 +69,9 @@ fn upstream(error: &UpstreamError) -> RequestError {
         UpstreamError::Unauthorized { .. } => failed(refused::needs_sign_in()),
         UpstreamError::MissingCapability(_) => failed(refused::needs_capability()),
         UpstreamError::Unsupported(what) => failed(&refused::unsupported(what)),
-        UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => failed(refused::unreachable()),
+        UpstreamError::Unreachable { .. } | UpstreamError::GivenUp | UpstreamError::ChannelGone => {
+            failed(refused::unreachable())
+        }
         UpstreamError::UnknownTask => RequestError::unknown_task(),
         UpstreamError::Unreadable { .. } => failed(refused::unreadable()),
     }

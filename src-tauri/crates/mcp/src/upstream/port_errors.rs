@@ -17,6 +17,7 @@ pub(crate) fn upstream_error(failed: LinkError, policy: &Policy) -> UpstreamErro
             hint: "Taskwarden asks again automatically. If this continues, check whether the server is busy or hangs."
                 .into(),
         },
+        LinkError::GivenUp => UpstreamError::GivenUp,
         LinkError::RateLimited(after) => {
             UpstreamError::RateLimited { after: after.map(|after| after.min(policy.retry_after_ceiling)) }
         }
@@ -30,7 +31,7 @@ pub(crate) fn call_error(failed: LinkError, policy: &Policy) -> CallError {
     let nothing_ran = match &failed {
         LinkError::Broken { sent, .. } => !sent,
         LinkError::RateLimited(_) | LinkError::Unauthorized { .. } => true,
-        LinkError::NoAnswer(_) | LinkError::Unreadable { .. } => false,
+        LinkError::NoAnswer(_) | LinkError::GivenUp | LinkError::Unreadable { .. } => false,
     };
     let error = upstream_error(failed, policy);
     if nothing_ran { CallError::NotSent(error) } else { CallError::ReplyLost(error) }

@@ -40,7 +40,7 @@ pub(super) fn retry(error: &UpstreamError) -> Option<DeliveryOutcome> {
             Some(DeliveryOutcome::Again(None))
         }
         // The next poll says what became of the task; no alarm (protocol.md §7.6).
-        UpstreamError::UnknownTask => Some(DeliveryOutcome::Again(None)),
+        UpstreamError::UnknownTask | UpstreamError::GivenUp => Some(DeliveryOutcome::Again(None)),
         UpstreamError::ChannelGone => Some(DeliveryOutcome::Unconnected),
         UpstreamError::Refused(_) | UpstreamError::MissingCapability(_) | UpstreamError::Unsupported(_) => None,
     }

@@ -164,8 +164,15 @@ pub(crate) async fn report(
     if !screen.is_json() && list.stops.len() > 1 {
         screen.line(&summary(&list));
     }
-    let refused = list.stops.iter().any(|stop| stop.state == CancelStateDto::Refused);
-    Ok(if refused { Code::Refused.exit() } else { DONE })
+    let is = |state: CancelStateDto| list.stops.iter().any(|stop| stop.state == state);
+    let is_unconfirmed = wait && (is(CancelStateDto::Asked) || is(CancelStateDto::Acknowledged));
+    if is_unconfirmed {
+        screen.note(
+            "Not every end is confirmed, and no further word can come: the work may go on. `taskwarden tasks show ID` names \
+             the next step.",
+        );
+    }
+    Ok(if is(CancelStateDto::Refused) || is_unconfirmed { Code::Refused.exit() } else { DONE })
 }
 
 fn print_state(stop: &CancelOutcomeDto, screen: &Screen) {

@@ -374,7 +374,7 @@ impl McpLink for LineConnection {
 
     fn cancel(&self, tag: RequestTag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
         Box::pin(async move {
-            let Some(id) = self.pending.give_up(tag, given_up()) else { return Ok(()) };
+            let Some(id) = self.pending.give_up(tag, LinkError::GivenUp) else { return Ok(()) };
             self.wire.over(&OutputPart::Answer(tag));
             let bytes = cancelled(id, reason).ok_or_else(unwritable)?;
             self.write(bytes).await
@@ -469,14 +469,6 @@ pub(crate) fn unwritable() -> LinkError {
         why: "the message cannot be written as JSON".into(),
         hint: "This is a fault of Taskwarden; please report it.".into(),
         sent: false,
-    }
-}
-
-pub(crate) fn given_up() -> LinkError {
-    LinkError::Broken {
-        why: "the request was cancelled".into(),
-        hint: "It was given up on request; start it again if it is still wanted.".into(),
-        sent: true,
     }
 }
 

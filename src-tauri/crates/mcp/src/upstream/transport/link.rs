@@ -84,6 +84,9 @@ pub enum LinkError {
     /// No answer within the limit; the request is abandoned (and cancelled in the transport's way).
     #[error("no answer within {} s", .0.as_secs())]
     NoAnswer(Duration),
+    /// The request was cancelled; nobody waits for its answer.
+    #[error("the request was cancelled")]
+    GivenUp,
     /// HTTP 429, or 503 with `Retry-After`.
     #[error("the server asks to wait")]
     RateLimited(Option<Duration>),

@@ -153,7 +153,7 @@ impl HttpConnection {
             Ok(HttpReply::Json(_) | HttpReply::Empty | HttpReply::Other { .. }) => Got::Never(without_answer()),
             Err(miss) => match LinkError::from(miss) {
                 LinkError::RateLimited(after) => Got::Later(after),
-                LinkError::Broken { .. } | LinkError::NoAnswer(_) => Got::Later(None),
+                LinkError::Broken { .. } | LinkError::NoAnswer(_) | LinkError::GivenUp => Got::Later(None),
                 error @ (LinkError::Unauthorized { .. } | LinkError::Unreadable { .. }) => Got::Never(error),
             },
         }

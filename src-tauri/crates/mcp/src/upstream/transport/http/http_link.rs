@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::upstream::transport::http::connection::{AnswerForm, HttpAnswer, HttpConnection, OnStream};
-use crate::upstream::transport::line_connection::{cancelled, given_up, not_pending, respond_bytes, unwritable};
+use crate::upstream::transport::line_connection::{cancelled, not_pending, respond_bytes, unwritable};
 use crate::upstream::transport::link::{
     Answer, LinkError, McpLink, NotificationListener, OutgoingRequest, RequestTag, Response, SharedAnswer,
 };
@@ -72,7 +72,7 @@ struct GivenUp<'a> {
 impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
         if let Some(link) = self.link {
-            link.abandon(self.tag, given_up());
+            link.abandon(self.tag, LinkError::GivenUp);
         }
     }
 }
@@ -110,7 +110,7 @@ impl McpLink for HttpLink {
     fn cancel(&self, tag: RequestTag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
         Box::pin(async move {
             let wire = &self.0;
-            let Some(id) = wire.pending.give_up(tag, given_up()) else { return Ok(()) };
+            let Some(id) = wire.pending.give_up(tag, LinkError::GivenUp) else { return Ok(()) };
             if wire.is_modern() {
                 return Ok(());
             }

@@ -116,7 +116,7 @@ impl From<ReplyFailure> for OpenError {
             }
             ReplyFailure::Link(LinkError::Broken { why, hint, .. }) => Self::Unreachable { why, hint },
             ReplyFailure::Link(LinkError::Unauthorized { why, hint }) => Self::Unauthorized { why, hint },
-            ReplyFailure::Link(error @ (LinkError::NoAnswer(_) | LinkError::RateLimited(_))) => {
+            ReplyFailure::Link(error @ (LinkError::NoAnswer(_) | LinkError::GivenUp | LinkError::RateLimited(_))) => {
                 Self::Unreachable { why: error.to_string(), hint: "Taskwarden tries again automatically.".into() }
             }
             ReplyFailure::Link(LinkError::Unreadable { why, .. }) => Self::NotMcp { why, hint: WRONG_ADDRESS.into() },

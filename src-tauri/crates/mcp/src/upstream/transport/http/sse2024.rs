@@ -96,6 +96,7 @@ async fn greet(endpoint: Endpoint, reference: &str, down: Down, ctx: &OpenContex
     let answer = answer.map_err(|error| match error {
         LinkError::NoAnswer(_) => nothing(&origin, "it does not answer `initialize`"),
         LinkError::Broken { .. }
+        | LinkError::GivenUp
         | LinkError::RateLimited(_)
         | LinkError::Unauthorized { .. }
         | LinkError::Unreadable { .. } => ReplyFailure::Link(error).into(),

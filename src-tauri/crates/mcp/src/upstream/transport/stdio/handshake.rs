@@ -183,6 +183,7 @@ impl<'a> Shake<'a> {
                     Err(
                         LinkError::Broken { .. }
                         | LinkError::NoAnswer(_)
+                        | LinkError::GivenUp
                         | LinkError::RateLimited(_)
                         | LinkError::Unauthorized { .. },
                     ) => Err(Failed::Ended),
