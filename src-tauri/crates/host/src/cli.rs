@@ -27,6 +27,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::app::compose::Adapters;
 use crate::config::{Config, ConfigError};
+use crate::os::concealment;
 use output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use output::screen::Screen;
 
@@ -114,6 +115,10 @@ pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adap
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(report_usage(&screen, &error, &args)),
     };
+    // Before anything is connected. The demo server is what any server is.
+    if !matches!(cli.command, Command::DemoServer(_)) {
+        concealment::conceal();
+    }
     let runtime = match runtime(matches!(cli.command, Command::Serve(_) | Command::DemoServer(_))) {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -5,6 +5,7 @@
 use super::start_error::StartError;
 use crate::config::Config;
 use crate::logging;
+use crate::os::concealment;
 use crate::os::core_lock::CoreLock;
 use crate::socket::Starters;
 
@@ -22,7 +23,7 @@ impl LockedDataDir {
     /// # Errors
     /// When it cannot be used, or another core has it.
     pub fn take(config: Config) -> Result<Self, StartError> {
-        conceal();
+        concealment::conceal();
         config.paths.prepare()?;
         let lock = CoreLock::take(&config.paths.lock(), &config.policy.hosting)?;
         config.paths.close_files()?;
@@ -36,16 +37,3 @@ impl LockedDataDir {
         self.starters = starters;
     }
 }
-
-/// Keeps other processes of this user from reading the memory of the core, which holds the keys, or tracing it. For the
-/// same reason a crash leaves no core dump.
-#[cfg(target_os = "linux")]
-fn conceal() {
-    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
-        tracing::warn!(%error, "other programs of this user can read the memory of the core");
-    }
-}
-
-// Not run here.
-#[cfg(not(target_os = "linux"))]
-fn conceal() {}

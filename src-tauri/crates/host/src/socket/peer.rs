@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use api::{ApiError, Caller, Code};
 use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin, ProcessStamp};
+use domain::policy::plain_text;
 use tokio::net::UnixStream;
 
 use super::process_ancestry::{Ancestry, AncestryGap, PeerStanding};
@@ -16,13 +17,16 @@ use crate::os::user;
 /// The file name of the window's program.
 const WINDOW_PROGRAM: &str = "taskwarden-desktop";
 
+/// Longest name by which a process was called, in characters. Judgement: a path on one line.
+const CALLED_CHARS: usize = 200;
+
 /// The peer of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
     /// Its user; `None` when the kernel did not say.
     uid: Option<u32>,
     process: Pinned,
-    /// The file that the process ran when it came.
+    /// The file that the process ran when it came, or the name by which it was called.
     executable: Option<PathBuf>,
 }
 
@@ -50,7 +54,7 @@ impl Peer {
         let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
         let table = ProcessTable::of_system();
         let process = pid.map_or(Pinned::Unseen, |pid| pin(stream, pid, &table));
-        let executable = pid.and_then(|pid| table.executable(pid));
+        let executable = pid.and_then(|pid| table.executable(pid).or_else(|| called_by(&table, pid)));
         Self { uid: Some(credentials.uid()), process, executable }
     }
 
@@ -102,6 +106,13 @@ impl Peer {
         };
         Ok(Caller::restricted(person, process, refusal))
     }
+}
+
+/// The name by which a process was called, where the kernel does not show the file that it runs: our own commands show it
+/// to nobody, so that no server can take their connections.
+fn called_by(table: &ProcessTable, pid: u32) -> Option<PathBuf> {
+    let name = table.arguments(pid).into_iter().next().filter(|name| !name.is_empty())?;
+    Some(PathBuf::from(plain_text(&String::from_utf8_lossy(&name), CALLED_CHARS)))
 }
 
 /// The process with its start time, if it is certain that this process opened the connection.
