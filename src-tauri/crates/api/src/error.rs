@@ -129,6 +129,7 @@ impl From<RegistryError> for ApiError {
             | RegistryError::ReadOnly { .. }
             | RegistryError::Full { .. }
             | RegistryError::Damaged { .. }
+            | RegistryError::Gone { .. }
             | RegistryError::Newer { .. }
             | RegistryError::WrongKey
             | RegistryError::Closed

@@ -293,10 +293,19 @@ async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registr
     let key = SealKey::from_bytes(key);
     let now = SystemClock.now();
     let path = config.paths.registry();
+    check_not_gone(config)?;
     let opening = RegistryOptions { path: &path, key, policy: &config.policy, now };
     // A scope of its own: the writer ends when the engine closes the registry, after everything that writes.
     let spawn = |work| Supervisor::new().spawn_draining("registry writer", work);
     Ok(Arc::new(SqliteRegistry::open(opening, spawn).await?))
+}
+
+/// A folder that has the file of unsettled calls had a registry before. A new one would hide that it is gone, with every
+/// halt and every row.
+fn check_not_gone(config: &Config) -> Result<(), RegistryError> {
+    let path = config.paths.registry();
+    let is_there = path.metadata().is_ok_and(|about| about.len() > 0);
+    if is_there || !config.paths.intents().exists() { Ok(()) } else { Err(RegistryError::Gone { path }) }
 }
 
 /// Opens the file of unsettled calls, beside the registry.
@@ -315,6 +324,7 @@ async fn open_intents(config: &Config, key: [u8; 32]) -> Result<Arc<dyn CallInte
 pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartError> {
     let path = config.paths.registry();
     // First, because without a registry there is no reason to unlock the keychain.
+    check_not_gone(config)?;
     if !path.exists() {
         return Err(RegistryError::Missing { path }.into());
     }

@@ -268,3 +268,38 @@ fn garbage_for_secrets_and_an_emptied_registry_are_told_with_their_own_cure() {
     assert!(!told.out.contains("chmod"), "rights are not the trouble: {}", told.out);
     fs::write(&secrets, whole).expect("mended");
 }
+
+#[test]
+fn a_registry_that_is_gone_is_not_replaced_by_an_empty_one() {
+    let home = Home::new();
+    let core = home.serve();
+    home.ok(&["halt", "--reason", "danger", "--yes"]);
+    drop(core);
+    let registry = home.data().join("registry.db");
+    let kept: Vec<_> = ["", "-wal", "-shm"]
+        .iter()
+        .map(|end| registry.with_file_name(format!("registry.db{end}")))
+        .filter_map(|file| Some((fs::read(&file).ok()?, file)))
+        .collect();
+    let remove = || kept.iter().for_each(|(_, file)| drop(fs::remove_file(file)));
+    let refused = |home: &Home| {
+        for command in [&["serve"][..], &["doctor"], &["tasks", "list"]] {
+            let ran = home.run(command);
+            let said = format!("{}{}", ran.out, ran.err);
+            assert_ne!(ran.code, Some(0), "{ran:?}");
+            assert!(said.contains("is gone") && said.contains("backups"), "it says so, and the way out: {ran:?}");
+        }
+    };
+    remove();
+    refused(&home);
+    assert!(!registry.exists(), "nothing was put in its place");
+    fs::write(&registry, "").expect("an empty file");
+    refused(&home);
+    remove();
+    for (bytes, file) in &kept {
+        fs::write(file, bytes).expect("it is put back");
+    }
+    let _core = home.serve();
+    let halted = home.ok(&["halt"]);
+    assert!(halted.out.contains("danger"), "the halt holds as before: {halted:?}");
+}

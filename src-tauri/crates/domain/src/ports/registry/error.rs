@@ -30,6 +30,9 @@ pub enum RegistryError {
     /// It is not there (read-only opening).
     #[error("there is no registry at `{path}` yet")]
     Missing { path: PathBuf },
+    /// It is not there, or empty, and other files show that there was one.
+    #[error("the registry `{path}` is gone: other files of this folder show that there was one")]
+    Gone { path: PathBuf },
     /// Sealed fields cannot be opened with the key at hand.
     #[error("the encrypted contents of the registry cannot be read with the key that was found")]
     WrongKey,
@@ -68,6 +71,11 @@ impl RegistryError {
             ),
             Self::Newer { .. } => {
                 "Use the newer version of Taskwarden, or the backup it made before the upgrade.".into()
+            }
+            Self::Gone { .. } => {
+                "Put back a copy of it, with its `-wal` file if there is one; `backups` may have one. To begin anew without \
+                 the servers, agents, tasks, halts and audit rows that were in it, move the whole folder away."
+                    .into()
             }
             Self::Missing { .. } => "Start the core once with `taskwarden serve`.".into(),
             Self::WrongKey => {
