@@ -109,6 +109,8 @@ impl fmt::Display for HeadFinding {
 pub struct Verdict {
     /// Rows that are there with all their fields.
     pub rows: u64,
+    /// Of these, rows whose text was erased: in the log, or in the file. Nobody can tell which.
+    pub erased: u64,
     /// Rows of which only the fields without text are there.
     pub stubs: u64,
     /// First and last row of the range.
@@ -153,12 +155,16 @@ impl Verdict {
         !self.anchors.is_empty() && !self.anchors.iter().any(|found| found.state == HeadState::Agrees)
     }
 
+    fn is_empty(&self) -> bool {
+        self.rows == 0 && self.stubs == 0
+    }
+
     /// The exit code.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match (&self.broken, self.range) {
             (Some(_), _) => BROKEN,
-            (None, Some(_)) if !self.is_unanchored() => VERIFIED,
+            (None, Some(_)) if !self.is_unanchored() && !self.is_empty() => VERIFIED,
             (None, _) => NOTHING,
         }
     }
@@ -168,12 +174,16 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.broken, self.range) {
             (Some(broken), _) => writeln!(f, "BROKEN at {broken}")?,
+            (None, Some(_)) if self.is_empty() => f.write_str("NOTHING TO VERIFY: no row is in the file\n")?,
             (None, Some(_)) if self.is_unanchored() => f.write_str("NOT COMPARED with any of the anchors\n")?,
             (None, Some(_)) => f.write_str("VERIFIED\n")?,
             (None, None) => f.write_str("NOTHING TO VERIFY\n")?,
         }
         if let Some((first, last)) = self.range {
-            write!(f, "Rows {first} to {last}: {} whole", self.rows)?;
+            write!(f, "Rows {first} to {last}: {} whole", self.rows.saturating_sub(self.erased))?;
+            if self.erased > 0 {
+                write!(f, ", {} whose text was erased", self.erased)?;
+            }
             if self.stubs > 0 {
                 write!(f, ", {} without their text", self.stubs)?;
             }

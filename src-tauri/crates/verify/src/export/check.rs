@@ -215,6 +215,7 @@ impl ExportCheck {
         (self.previous, self.next) = (found, number + 1);
         if is_whole {
             self.verdict.rows += 1;
+            self.verdict.erased += u64::from(line.note.is_none());
         } else {
             self.verdict.stubs += 1;
         }

@@ -31,6 +31,28 @@ fn an_export_with_hashes_says_that_completeness_is_not_proven() {
 }
 
 #[test]
+fn a_row_without_its_text_is_counted_as_erased_and_a_file_without_rows_verifies_nothing() {
+    let log = Log::of(12);
+    let text = log.export(&RowFilter::default(), GapKind::Stubs, 1..=12);
+    let mut all = lines(&text);
+    let mut line: serde_json::Value = serde_json::from_str(&all[8]).expect("a row");
+    let row = line["row"].as_object_mut().expect("its members");
+    for member in ["note", "detail", "salt"] {
+        assert!(row.remove(member).is_some(), "`{member}` was there");
+    }
+    all[8] = format!("{line}\n");
+    let found = verdict(&all.concat(), &Trust::default());
+    assert_eq!(found.exit_code(), VERIFIED, "the hash covers it all the same: {found}");
+    assert!(found.to_string().contains("11 whole, 1 whose text was erased"), "{found}");
+
+    let text = log.export(&RowFilter::default(), GapKind::Hashes, 1..=1);
+    let none = without_line(&text, 1).replace(r#""rows":1"#, r#""rows":0"#);
+    let found = verdict(&none, &Trust::default());
+    assert_eq!(found.exit_code(), NOTHING, "{found}");
+    assert!(found.to_string().contains("no row is in the file"), "{found}");
+}
+
+#[test]
 fn a_row_that_was_removed_swapped_doubled_or_turned_into_a_stub_is_named() {
     let log = Log::of(60);
     let text = log.export(&filter_cancels(), GapKind::Stubs, 1..=60);
