@@ -21,7 +21,7 @@ export const answeredText = {
   detail: "The answer",
   asked: (server: string) => `${server} asked`,
   secret: "hidden, because it looks like a secret",
-  erased: "The answer held a secret and was erased when the server had it.",
+  erased: "The form asked for a secret, so the answer was erased when the server had it.",
   noContent: "Nothing was filled in.",
   facts: {
     by: "Answered by",

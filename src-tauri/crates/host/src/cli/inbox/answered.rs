@@ -111,7 +111,7 @@ fn who(one: &AnsweredDto) -> String {
 /// An answer in one line; secrets as dots.
 fn what(action: String, fields: &[AnsweredField], is_erased: bool) -> String {
     if is_erased {
-        return format!("{action} (erased: it held a secret)");
+        return format!("{action} (erased: its form asked for a secret)");
     }
     let fields: Vec<String> = fields
         .iter()
