@@ -90,6 +90,22 @@ fn an_export_is_verified_without_taskwarden_and_each_change_of_it_is_found() {
 }
 
 #[test]
+fn a_table_for_a_spreadsheet_has_the_rows_that_match_and_claims_to_prove_nothing() {
+    let (home, _core) = Home::with_demo();
+    let file = beside(&home, "rows.csv");
+    let said = home.ok(&["audit", "export", "--format", "csv", "--verb", "serverAdded", "-o", text(&file)]);
+    assert!(said.err.contains("proves nothing"), "{said:?}");
+    let written = lines(&file);
+    assert!(written[0].starts_with("number,at,who,actor,verb,"), "{written:?}");
+    assert_eq!(written.len(), 2, "the one server and nothing else: {written:?}");
+    assert!(written[1].contains(",serverAdded,server:") && written[1].contains(",demo,"), "{written:?}");
+    let refused = home.run(&["audit", "export", "--format", "csv", "--gaps", "stubs", "-o", text(&file)]);
+    assert!(refused.code == Some(2) && refused.err.contains("--gaps"), "{refused:?}");
+    let found = verify(&file, &[]);
+    assert_eq!(found.code, Some(4), "there is nothing to verify: {found:?}");
+}
+
+#[test]
 fn an_export_that_holds_nothing_or_cannot_be_written_is_refused_and_leaves_nothing() {
     let (home, core) = Home::with_demo();
     let file = beside(&home, "none.jsonl");
