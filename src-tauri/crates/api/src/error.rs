@@ -266,10 +266,14 @@ impl From<EngineError> for ApiError {
                 Self::new(Code::Refused, message, "Wait until one ends, or cancel one with `taskwarden tasks cancel`.")
             }
             EngineError::CannotRecord(fault) => Self::new(Code::Failed, message, fault.cure()),
-            EngineError::OverQuota(_) => Self::new(
+            EngineError::OverQuota(quota) => Self::new(
                 Code::Refused,
                 message,
-                "`taskwarden storage` shows what is stored; `taskwarden storage clean` and `taskwarden storage set` change it.",
+                format!(
+                    "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
+                     `taskwarden storage set {}`.",
+                    quota.option()
+                ),
             ),
             EngineError::Halted(_) => Self::new(
                 Code::Refused,

@@ -25,7 +25,7 @@ pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
 pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::storage::{
-    AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
+    AuditCheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,
 };
 pub use registry::task_list::{
     AlikeTasks, CancelFacts, GroupBy, HiddenTasks, HideUnit, SortColumn, TaskFlag, TaskGroups, TaskListQuery,

@@ -11,7 +11,7 @@ use domain::task::input_request::standing_answer::NoStandingAnswer;
 
 use crate::access::control::ControlLimit;
 use crate::access::halt_gate::HaltReason;
-use crate::tasks::retention::Quota;
+use crate::tasks::stored_shares::Quota;
 
 /// Why the engine did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -52,6 +52,6 @@ pub use servers::person_act::ServerProcess;
 pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;
-pub use tasks::retention::Quota;
 pub use tasks::storage_limits::StorageLimits;
+pub use tasks::stored_shares::{Quota, QuotaOwner, QuotaUnit};
 pub use tasks::text_index::TextReach;

@@ -11,5 +11,6 @@ pub(crate) mod loss_causes;
 pub(crate) mod open_handles;
 pub(crate) mod retention;
 pub(crate) mod storage_limits;
+pub(crate) mod stored_shares;
 pub(crate) mod sweep;
 pub(crate) mod text_index;

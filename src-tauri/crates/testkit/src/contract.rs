@@ -68,6 +68,7 @@ pub async fn check(registry: &dyn Registry) {
     servers::routes::check(registry).await;
     storage::checkpoints::check(registry).await;
     storage::check(registry).await;
+    storage::shares::check(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");
     assert_eq!(facts.findings, Vec::<String>::new(), "after all this the store is sound");

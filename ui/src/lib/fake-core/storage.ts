@@ -9,6 +9,9 @@ const LIMITS = {
   agentPayloadBytes: 1_073_741_824,
   serverPayloadBytes: 1_073_741_824,
   taskAgeMs: 400 * DAY_MS,
+  tasks: 500_000,
+  agentTasks: 250_000,
+  serverTasks: 250_000,
   auditAgeMs: 400 * DAY_MS,
 };
 
@@ -25,11 +28,14 @@ export function makeStorage(now: number, change: Partial<StorageDto> = {}): Stor
       tasks: { rows: 12_480, bytes: null },
       payloads: { rows: 31_902, bytes: 1_204_000_000 },
       keptPayloads: { rows: 214, bytes: 38_400_000 },
+      keptTasks: { rows: 107, bytes: 41_900_000 },
       rawMessages: { rows: 40_117, bytes: 96_000_000 },
-      statusLines: { rows: 188_204, bytes: null },
+      questions: { rows: 1_904, bytes: 5_100_000 },
+      statusLines: { rows: 188_204, bytes: 31_000_000 },
       changes: { rows: 402_118, bytes: null },
       audit: { rows: 61_337, bytes: null },
     },
+    contentBytes: 1_336_100_000,
     limits: LIMITS,
     builtIn: LIMITS,
     due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 },
@@ -47,8 +53,9 @@ export const LIMIT_ROWS: LimitRow[] = [
   { name: "sessions", scope: "agent nightly-ops", used: 3, most: 200, unit: "count" },
   { name: "open questions", scope: "everyone", used: 11, most: 1_000, unit: "count" },
   { name: "open questions", scope: "server warehouse", used: 4, most: 256, unit: "count" },
-  { name: "stored payloads", scope: "agent research-7", used: 611_000_000, most: 1_073_741_824, unit: "bytes" },
-  { name: "stored payloads", scope: "everyone", used: 1_204_000_000, most: 2_147_483_648, unit: "bytes" },
+  { name: "stored contents of tasks", scope: "agent research-7", used: 611_000_000, most: 1_073_741_824, unit: "bytes" },
+  { name: "stored contents of tasks", scope: "everyone", used: 1_336_100_000, most: 2_147_483_648, unit: "bytes" },
+  { name: "stored tasks", scope: "everyone", used: 12_480, most: 500_000, unit: "count" },
 ];
 
 export const DISK_FULL: RecordingDto = {

@@ -1,7 +1,7 @@
 //! How long the registry keeps what it stores, how much of it, and when it counts as unable to record.
 //!
 //! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments (ruling
-//! 8). Nothing that is open, held or unanswered is ever removed, and no reply while a repeated call may
+//! 8). Limits of bytes count the contents of tasks: their payloads, raw messages, questions and status lines. Nothing that is open, held or unanswered is ever removed, and no reply while a repeated call may
 //! still ask for it. People change the limits with `taskwarden storage set`; a lowered one waits (decision 0095).
 
 mod audit_log;
@@ -19,15 +19,24 @@ const GIB: u64 = 1_073_741_824;
 pub struct RetentionPolicy {
     /// Payloads of tasks that ended longer ago are removed. Issue 11.
     pub payload_age: Duration,
-    /// Stored payload bytes; beyond it the payloads of the tasks that ended first are removed. Issue 11.
+    /// Stored bytes of payloads and all other contents of tasks; beyond it the contents of the oldest tasks that are
+    /// over are removed. Issue 11.
     pub payload_bytes: u64,
-    /// Stored payload bytes of one agent; beyond it its oldest are removed, and its calls are refused when nothing of
-    /// it may be removed. Judgement: half of everything, so that no agent uses up what others need.
+    /// The same of one agent; beyond it its oldest are removed, and its calls are refused when nothing of it may be
+    /// removed. Judgement: half of everything, so that no agent uses up what others need.
     pub agent_payload_bytes: u64,
     /// The same for one server. Judgement: as for an agent.
     pub server_payload_bytes: u64,
     /// Tasks that ended longer ago are removed with all that belongs to them. Issue 11.
     pub task_age: Duration,
+    /// Stored tasks; beyond it those that ended first are removed with all that belongs to them. Judgement: a task
+    /// without its contents takes about 2 KiB, so that all of them take a GiB, and a year of one call a minute fits.
+    pub tasks: u64,
+    /// Stored tasks of one agent; beyond it those of it that ended first are removed, and its calls are refused when
+    /// none of them may be. Judgement: as for bytes.
+    pub agent_tasks: u64,
+    /// The same for one server. Judgement: as for an agent.
+    pub server_tasks: u64,
     /// How long a reply that its agent never got is kept whatever the limits say; then it goes like any other.
     /// Judgement: far more than the time in which a repeated call is given it (`GatewayPolicy::repeat_within`).
     pub undelivered_for: Duration,
@@ -65,6 +74,9 @@ impl Default for RetentionPolicy {
             agent_payload_bytes: GIB,
             server_payload_bytes: GIB,
             task_age: 400 * DAY,
+            tasks: 500_000,
+            agent_tasks: 250_000,
+            server_tasks: 250_000,
             undelivered_for: 60 * MINUTE,
             audit_age: 400 * DAY,
             segment_rows: 4_096,
@@ -92,6 +104,9 @@ impl RetentionPolicy {
             payload_bytes: self.payload_bytes.max(other.payload_bytes),
             agent_payload_bytes: self.agent_payload_bytes.max(other.agent_payload_bytes),
             server_payload_bytes: self.server_payload_bytes.max(other.server_payload_bytes),
+            tasks: self.tasks.max(other.tasks),
+            agent_tasks: self.agent_tasks.max(other.agent_tasks),
+            server_tasks: self.server_tasks.max(other.server_tasks),
             ..self.clone()
         }
     }
@@ -122,6 +137,17 @@ impl RetentionPolicy {
             "retention.server_payload_bytes",
             "must be above zero and not above payload_bytes",
         )?;
+        rule(self.tasks > 0, "retention.tasks", "must be above zero")?;
+        rule(
+            (1..=self.tasks).contains(&self.agent_tasks),
+            "retention.agent_tasks",
+            "must be above zero and not above tasks",
+        )?;
+        rule(
+            (1..=self.tasks).contains(&self.server_tasks),
+            "retention.server_tasks",
+            "must be above zero and not above tasks",
+        )?;
         rule(
             self.segment_rows >= 256 && self.segment_rows.is_multiple_of(256),
             "retention.segment_rows",
@@ -147,6 +173,9 @@ mod tests {
             RetentionPolicy { payload_bytes: 1, ..limits() },
             RetentionPolicy { agent_payload_bytes: 1, ..limits() },
             RetentionPolicy { server_payload_bytes: 1, ..limits() },
+            RetentionPolicy { tasks: 1, ..limits() },
+            RetentionPolicy { agent_tasks: 1, ..limits() },
+            RetentionPolicy { server_tasks: 1, ..limits() },
         ] {
             assert!(lower.lowers(&limits()) && !limits().lowers(&lower), "{lower:?}");
             assert_eq!(lower.looser(&limits()), limits(), "by either of both everything stays");

@@ -21,7 +21,7 @@ use super::registry::checkpoints::CheckpointStore;
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
 use super::registry::routes::RouteStore;
-use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
+use super::registry::storage::{AuditCheck, Recording, RegistryFacts, Removal, StorageFacts, StoredUse};
 use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
@@ -438,8 +438,8 @@ pub trait Registry: ControlStore + RouteStore + CheckpointStore {
     /// Gives one small step of free space back to the disk; returns whether there is more. With `whole`, writes the
     /// file anew instead, which needs as much room as it has and holds up commits.
     fn shrink(&self, whole: bool) -> PortFuture<'_, Result<bool, RegistryError>>;
-    /// Stored payload bytes by server and agent.
-    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>>;
+    /// What is stored, by server and agent.
+    fn stored_use(&self) -> PortFuture<'_, Result<Vec<StoredUse>, RegistryError>>;
     /// Verifies at most `rows` rows of the audit chain after row `after`, whose hash was verified before; `None` begins
     /// at the first row. With a writer, what is verified is remembered for [`Registry::audit_verified`].
     fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>>;

@@ -1,9 +1,9 @@
 //! Clean-up at intervals, the limits that people set, and what agents and servers have stored.
 //!
-//! The registry finds and removes rows in small steps; this says when, and `storage_limits.rs` by which limits. A call whose agent or server
-//! used up its share is refused before it leaves. Old change rows are pruned here too.
+//! The registry finds and removes rows in small steps; this says when, and `storage_limits.rs` by which limits. A call
+//! whose agent or server used up its share (`stored_shares.rs`) is refused before it leaves. Old change rows are pruned
+//! here too.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,43 +20,16 @@ use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::tasks::storage_limits::StorageLimits;
+use crate::tasks::stored_shares::StoredShares;
 
 /// Where the limits lie among what people keep.
 const KIND: &str = "storage";
 const KEY: &str = "limits";
 
-/// The share of stored payloads that is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quota {
-    /// The share of one agent.
-    Agent {
-        /// Bytes it may have.
-        most: u64,
-    },
-    /// The share of one server.
-    Server {
-        /// Bytes it may have.
-        most: u64,
-    },
-}
-
-impl Quota {
-    /// The sentence for people and agents.
-    #[must_use]
-    pub fn words(self) -> String {
-        let (whose, most) = match self {
-            Self::Agent { most } => ("this agent", most),
-            Self::Server { most } => ("this server", most),
-        };
-        format!("the stored results and arguments of {whose} take more than {} MiB", most >> 20)
-    }
-}
-
-/// Limits of the moment, and bytes in use as last summed up. Under one lock, which every call of an agent takes.
+/// Limits of the moment, and what is stored as last summed up. Under one lock, which every call of an agent takes.
 struct StorageUse {
     limits: StorageLimits,
-    agents: HashMap<AgentId, u64>,
-    servers: HashMap<ServerId, u64>,
+    shares: StoredShares,
 }
 
 /// What the clean-up knows beside the registry.
@@ -68,12 +41,9 @@ pub(crate) struct RetentionState {
 
 impl RetentionState {
     pub(crate) fn new(limits: RetentionPolicy) -> Self {
+        let limits = StorageLimits::built_in(limits);
         Self {
-            storage: Mutex::new(StorageUse {
-                limits: StorageLimits::built_in(limits),
-                agents: HashMap::new(),
-                servers: HashMap::new(),
-            }),
+            storage: Mutex::new(StorageUse { limits, shares: StoredShares::default() }),
             cleaning: tokio::sync::Mutex::new(()),
         }
     }
@@ -89,36 +59,33 @@ impl RetentionState {
     /// Whether a new call is within the shares of its agent and its server.
     pub(crate) fn check_quota(&self, agent: AgentId, server: ServerId) -> Result<(), EngineError> {
         let storage = self.storage.lock();
+        if !storage.shares.has_full() {
+            return Ok(());
+        }
+        let refusal = storage.shares.refusal(agent, server, &storage.limits.in_force());
+        refusal.map_or(Ok(()), |quota| Err(EngineError::OverQuota(quota)))
+    }
+
+    /// What a reader makes of what is stored and of the limits in force.
+    pub(crate) fn read<T>(&self, reader: impl FnOnce(&StoredShares, &RetentionPolicy) -> T) -> T {
+        let storage = self.storage.lock();
+        reader(&storage.shares, &storage.limits.in_force())
+    }
+
+    /// Sums up what is stored.
+    async fn sum_up(&self, core: &EngineCore) -> Result<(), RegistryError> {
+        let used = core.registry.stored_use().await?;
+        let mut storage = self.storage.lock();
         let limits = storage.limits.in_force();
-        let (of_agent, of_server) = (limits.agent_payload_bytes, limits.server_payload_bytes);
-        if storage.agents.get(&agent).is_some_and(|bytes| *bytes > of_agent) {
-            return Err(EngineError::OverQuota(Quota::Agent { most: of_agent }));
-        }
-        if storage.servers.get(&server).is_some_and(|bytes| *bytes > of_server) {
-            return Err(EngineError::OverQuota(Quota::Server { most: of_server }));
-        }
+        storage.shares.take(&used, &limits);
         Ok(())
     }
 
-    /// Sums up what is stored; returns whether anything is over its limit.
-    async fn sum_up(&self, core: &EngineCore) -> Result<bool, RegistryError> {
-        let (mut agents, mut servers, mut all) = (HashMap::new(), HashMap::new(), 0_u64);
-        for used in core.registry.payload_use().await? {
-            if let Some(agent) = used.agent {
-                let sum: &mut u64 = agents.entry(agent).or_default();
-                *sum = sum.saturating_add(used.bytes);
-            }
-            let sum: &mut u64 = servers.entry(used.server).or_default();
-            *sum = sum.saturating_add(used.bytes);
-            all = all.saturating_add(used.bytes);
-        }
-        let limits = self.limits().in_force();
-        let is_over = all > limits.payload_bytes
-            || agents.values().any(|bytes| *bytes > limits.agent_payload_bytes)
-            || servers.values().any(|bytes| *bytes > limits.server_payload_bytes);
+    /// Nothing more may go now: what is over its limit by the newest sums is full.
+    fn close_full(&self) {
         let mut storage = self.storage.lock();
-        (storage.agents, storage.servers) = (agents, servers);
-        Ok(is_over)
+        let limits = storage.limits.in_force();
+        storage.shares.close_full(&limits);
     }
 }
 
@@ -163,6 +130,7 @@ async fn clean(core: &EngineCore, why: CleanUp) -> Result<Removal, RegistryError
     let now = core.time.now();
     let mut all = Removal::default();
     loop {
+        core.retention.sum_up(core).await?;
         // Looked at before each step: a limit may be raised meanwhile.
         let limits = core.retention.limits();
         let limits = match why {
@@ -171,6 +139,8 @@ async fn clean(core: &EngineCore, why: CleanUp) -> Result<Removal, RegistryError
         };
         let removed = core.registry.clean(sure_limits(core, limits), now).await?;
         if removed.is_nothing() {
+            // What came meanwhile was not looked at, and makes nothing full.
+            core.retention.close_full();
             break;
         }
         all = all.and(removed);
@@ -180,7 +150,7 @@ async fn clean(core: &EngineCore, why: CleanUp) -> Result<Removal, RegistryError
     }
     if !all.is_nothing() {
         tracing::info!(
-            payloads = all.payload_tasks,
+            contents = all.payload_tasks,
             bytes = all.payload_bytes,
             tasks = all.tasks,
             audit = all.audit_rows,
@@ -253,24 +223,26 @@ pub(crate) async fn run(core: Arc<EngineCore>) {
     }
     let every = core.policy.retention.clean_every;
     let (mut clean_at, mut prune_at) = (Instant::now() + every, Instant::now() + core.policy.prune_every);
-    // What nothing can remove is not tried again at every check.
+    // What nothing can remove is tried again later, and holds up nobody whose excess can go.
     let mut hurry_at = Instant::now();
     loop {
         core.time.next_interval(core.policy.retention.usage_every).await;
-        let is_over = match core.retention.sum_up(&core).await {
-            Ok(is_over) => is_over,
+        match core.retention.sum_up(&core).await {
+            Ok(()) => {}
             Err(RegistryError::Closed) => return,
-            Err(error) => {
-                tracing::warn!(%error, "what is stored cannot be summed up, trying again");
-                false
-            }
-        };
+            Err(error) => tracing::warn!(%error, "what is stored cannot be summed up, trying again"),
+        }
         let now = Instant::now();
-        // After a step of the wall clock nothing is removed for its age until the ages are sure again.
-        if core.time.ages_are_sure() && (clean_at <= now || (is_over && hurry_at <= now)) {
+        let (is_over, is_new) =
+            core.retention.read(|shares, limits| (shares.is_over(limits), shares.is_newly_over(limits)));
+        if !core.time.ages_are_sure() {
+            // After a step of the wall clock nothing is removed until the ages are sure again.
+            core.retention.close_full();
+        } else if clean_at <= now || is_new || (is_over && hurry_at <= now) {
             (clean_at, hurry_at) = (now + every, now + core.policy.contact_flush * 10);
             if let Err(error) = clean(&core, CleanUp::ByItself).await {
                 tracing::warn!(%error, "clean-up did not come to its end, trying again later");
+                core.retention.close_full();
             }
         }
         if prune_at <= now {

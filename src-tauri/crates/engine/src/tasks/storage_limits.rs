@@ -103,6 +103,9 @@ fn numbers(limits: &RetentionPolicy) -> Value {
         "payloadBytes": limits.payload_bytes,
         "agentPayloadBytes": limits.agent_payload_bytes,
         "serverPayloadBytes": limits.server_payload_bytes,
+        "tasks": limits.tasks,
+        "agentTasks": limits.agent_tasks,
+        "serverTasks": limits.server_tasks,
     })
 }
 
@@ -116,6 +119,9 @@ fn limits_of(value: &Value, built_in: RetentionPolicy) -> RetentionPolicy {
         payload_bytes: number("payloadBytes").unwrap_or(built_in.payload_bytes),
         agent_payload_bytes: number("agentPayloadBytes").unwrap_or(built_in.agent_payload_bytes),
         server_payload_bytes: number("serverPayloadBytes").unwrap_or(built_in.server_payload_bytes),
+        tasks: number("tasks").unwrap_or(built_in.tasks),
+        agent_tasks: number("agentTasks").unwrap_or(built_in.agent_tasks),
+        server_tasks: number("serverTasks").unwrap_or(built_in.server_tasks),
         ..built_in
     }
 }

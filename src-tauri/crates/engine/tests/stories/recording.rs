@@ -7,7 +7,7 @@ use domain::ids::{AgentId, HandleId, PersonId, ServerId};
 use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
 use domain::task::status::Phase;
-use engine::{CallOutcome, EngineError, Quota};
+use engine::{CallOutcome, EngineError, Quota, QuotaOwner, QuotaUnit};
 use testkit::build::http_server;
 use testkit::clock::TestClock;
 use testkit::kill::{KillPointRegistry, KillPoints};
@@ -172,7 +172,8 @@ async fn an_agent_whose_stored_results_fill_its_share_is_refused_until_there_is_
     stage.world.until_phase(id, Phase::Done).await;
     stage.world.pass(10 * SECOND).await;
     let refused = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
-    assert_eq!(refused, Err(EngineError::OverQuota(Quota::Agent { most: 10_000 })), "its reply is not delivered yet");
+    let quota = Quota { owner: QuotaOwner::Agent, unit: QuotaUnit::Bytes, most: 10_000 };
+    assert_eq!(refused, Err(EngineError::OverQuota(quota)), "its reply is not delivered yet");
     stage.world.engine.delivered(id);
     stage.world.pass(120 * SECOND).await;
     assert_eq!(stage.world.result(id).await, None, "once it is delivered, it goes");

@@ -50,24 +50,35 @@ enum StorageAction {
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("limit").required(true).multiple(true).args([
-    "payload_age", "payload_size", "agent_size", "server_size", "task_age", "audit_age",
+    "payload_age", "payload_size", "agent_size", "server_size", "task_age", "tasks", "agent_tasks", "server_tasks",
+    "audit_age",
 ])))]
 struct Set {
     /// How long arguments, results and answers are kept after their task has ended, such as `30d`.
     #[arg(long, value_name = "TIME")]
     payload_age: Option<String>,
-    /// How many bytes of them are kept in total, such as `2GiB`. The oldest are removed first.
+    /// How many bytes of them, of raw messages, questions and status lines are kept in total, such as `2GiB`. The oldest
+    /// are removed first.
     #[arg(long, value_name = "SIZE")]
     payload_size: Option<String>,
-    /// How many bytes of them are kept per agent.
+    /// How many bytes of all that are kept per agent.
     #[arg(long, value_name = "SIZE")]
     agent_size: Option<String>,
-    /// How many bytes of them are kept per server.
+    /// How many bytes of all that are kept per server.
     #[arg(long, value_name = "SIZE")]
     server_size: Option<String>,
     /// How long tasks are kept after they have ended, such as `400d`.
     #[arg(long, value_name = "TIME")]
     task_age: Option<String>,
+    /// How many tasks are kept in total. Those that ended first are removed first; open ones are never removed.
+    #[arg(long, value_name = "COUNT")]
+    tasks: Option<u64>,
+    /// How many tasks are kept per agent. When none of them can be removed, its calls are refused.
+    #[arg(long, value_name = "COUNT")]
+    agent_tasks: Option<u64>,
+    /// How many tasks are kept per server. When none of them can be removed, calls to it are refused.
+    #[arg(long, value_name = "COUNT")]
+    server_tasks: Option<u64>,
     /// How long the audit log is kept, such as `400d`. Old entries are removed together, oldest first.
     #[arg(long, value_name = "TIME")]
     audit_age: Option<String>,
@@ -96,6 +107,9 @@ impl Set {
             agent_payload_bytes: size("--agent-size", self.agent_size)?,
             server_payload_bytes: size("--server-size", self.server_size)?,
             task_age_ms: age("--task-age", self.task_age)?,
+            tasks: self.tasks,
+            agent_tasks: self.agent_tasks,
+            server_tasks: self.server_tasks,
             audit_age_ms: age("--audit-age", self.audit_age)?,
             preview: false,
         })
@@ -187,7 +201,7 @@ fn is_nothing(removal: &RemovalDto) -> bool {
 fn removal(of: &RemovalDto) -> String {
     let mut parts = Vec::new();
     if of.payload_tasks > 0 {
-        parts.push(format!("payloads of {} ({})", count(of.payload_tasks, "task"), bytes(of.payload_bytes)));
+        parts.push(format!("contents of {} ({})", count(of.payload_tasks, "task"), bytes(of.payload_bytes)));
     }
     if of.tasks > 0 {
         parts.push(format!("{} with everything that belongs to them", count(of.tasks, "task")));
@@ -212,20 +226,21 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
     }
     let stored = &shown.stored;
     let kinds = [
-        ("tasks", stored.tasks, format!("{} after they have ended", span_ms(shown.limits.task_age_ms))),
         (
-            "payloads",
-            stored.payloads,
+            "tasks",
+            stored.tasks,
             format!(
-                "{} after their task has ended; {} in total, {} per agent, {} per server",
-                span_ms(shown.limits.payload_age_ms),
-                bytes(shown.limits.payload_bytes),
-                bytes(shown.limits.agent_payload_bytes),
-                bytes(shown.limits.server_payload_bytes)
+                "{} after they have ended; {} in total, {} per agent, {} per server",
+                span_ms(shown.limits.task_age_ms),
+                grouped(shown.limits.tasks),
+                grouped(shown.limits.agent_tasks),
+                grouped(shown.limits.server_tasks)
             ),
         ),
-        ("  protected", stored.kept_payloads, "while open, held, unanswered or undelivered".into()),
+        ("  protected", stored.kept_tasks, "while open, held, unanswered or undelivered".into()),
+        ("payloads", stored.payloads, format!("{} after their task has ended", span_ms(shown.limits.payload_age_ms))),
         ("raw messages", stored.raw_messages, "with their task".into()),
+        ("questions", stored.questions, "with their task".into()),
         ("status lines", stored.status_lines, "with their task".into()),
         ("change rows", stored.changes, "for feeds".into()),
         ("audit rows", stored.audit, format!("{}, oldest first", span_ms(shown.limits.audit_age_ms))),
@@ -239,7 +254,14 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
         .collect();
     table::print(screen, TableLayout { header: &["KIND", "ROWS", "SIZE", "KEPT"], cut: &["KEPT"], spare: &[] }, rows);
     screen.line(&format!(
-        "\nThe registry has {}, {} of it free; the reserve has {} of {}.",
+        "\nPayloads, raw messages, questions and status lines have {} of {} in total, {} per agent, {} per server.",
+        bytes(shown.content_bytes),
+        bytes(shown.limits.payload_bytes),
+        bytes(shown.limits.agent_payload_bytes),
+        bytes(shown.limits.server_payload_bytes)
+    ));
+    screen.line(&format!(
+        "The registry has {}, {} of it free; the reserve has {} of {}.",
         bytes(shown.file_bytes),
         bytes(shown.free_bytes),
         bytes(shown.reserve_bytes),
@@ -287,7 +309,7 @@ mod tests {
         let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, audit_rows: 4_096 };
         assert_eq!(
             removal(&all),
-            "payloads of 2 tasks (3 MiB), 1 task with everything that belongs to them, 4096 audit rows"
+            "contents of 2 tasks (3 MiB), 1 task with everything that belongs to them, 4096 audit rows"
         );
         assert_eq!(removal(&RemovalDto::default()), "nothing");
     }

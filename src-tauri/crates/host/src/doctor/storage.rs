@@ -38,19 +38,29 @@ fn recording(facts: &CoreFacts) -> Option<Finding> {
 
 fn stored(facts: &CoreFacts) -> Finding {
     let storage = &facts.storage;
-    let (payloads, kept) = (storage.stored.payloads, storage.stored.kept_payloads);
+    let (tasks, kept) = (storage.stored.tasks, storage.stored.kept_tasks);
+    let kept_bytes = kept.bytes.unwrap_or_default();
     let mib = |bytes: u64| grouped(bytes >> 20);
     let message = format!(
-        "{} MiB of payloads of at most {} MiB ({} MiB protected), {}, {}",
-        mib(payloads.bytes.unwrap_or_default()),
+        "{} MiB of contents of tasks of at most {} MiB ({} MiB protected), {} of at most {} ({} protected), {}",
+        mib(storage.content_bytes),
         mib(storage.limits.payload_bytes),
-        mib(kept.bytes.unwrap_or_default()),
-        count(storage.stored.tasks.rows, "task"),
+        mib(kept_bytes),
+        count(tasks.rows, "task"),
+        grouped(storage.limits.tasks),
+        grouped(kept.rows),
         count(storage.stored.audit.rows, "audit row"),
     );
-    if kept.bytes.unwrap_or_default() > storage.limits.payload_bytes {
-        let cure = "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
-                    `taskwarden storage set --payload-size`.";
+    let option = if kept_bytes > storage.limits.payload_bytes {
+        Some("--payload-size")
+    } else {
+        (kept.rows > storage.limits.tasks).then_some("--tasks")
+    };
+    if let Some(option) = option {
+        let cure = format!(
+            "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
+             `taskwarden storage set {option}`."
+        );
         return Finding::broken("storage", message, cure);
     }
     if !storage.shrinks {

@@ -15,6 +15,25 @@ use super::{SqliteRegistry, StoreContext, migrate, unsigned};
 /// Change rows looked at in one transaction: some milliseconds of work. Judgement.
 const STRETCH: i64 = 5_000;
 
+/// How many sums of stored bytes, by task and by owner, are not what the rows add up to: zero, because triggers keep
+/// them in the transaction of the rows.
+const RECOUNT: &str = "WITH counted AS (SELECT handle, sum(payloads) AS payloads, sum(messages) AS messages, \
+      sum(questions) AS questions, sum(lines) AS lines FROM ( \
+       SELECT handle, length(sealed) AS payloads, 0 AS messages, 0 AS questions, 0 AS lines FROM payloads \
+       UNION ALL SELECT handle, 0, length(body_sealed), 0, 0 FROM raw_messages \
+       UNION ALL SELECT handle, 0, 0, length(body_sealed), 0 FROM requests \
+       UNION ALL SELECT handle, 0, 0, 0, length(line_sealed) FROM status_log) GROUP BY handle), \
+     kept AS (SELECT handle, payloads, messages, questions, lines FROM task_bytes \
+      WHERE payloads <> 0 OR messages <> 0 OR questions <> 0 OR lines <> 0), \
+     counted_use AS (SELECT h.server, coalesce(h.agent, ''), sum(payloads), sum(messages), sum(questions), sum(lines) \
+      FROM counted c JOIN handles h ON h.number = c.handle GROUP BY 1, 2), \
+     kept_use AS (SELECT server, agent, payloads, messages, questions, lines FROM stored_use \
+      WHERE payloads <> 0 OR messages <> 0 OR questions <> 0 OR lines <> 0) \
+     SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)) \
+      + (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted)) \
+      + (SELECT count(*) FROM (SELECT * FROM counted_use EXCEPT SELECT * FROM kept_use)) \
+      + (SELECT count(*) FROM (SELECT * FROM kept_use EXCEPT SELECT * FROM counted_use))";
+
 /// Removes the oldest stretch of change rows up to the last one older than `before`; returns how many went. A clock
 /// that was set back or forth makes rows stay longer or go sooner, and a reader behind them is told to read anew.
 pub(crate) async fn prune_stretch(
@@ -111,7 +130,11 @@ impl SqliteRegistry {
         let version: &str = row.try_get(0).map_err(failed())?;
         let checked = sqlx::query("PRAGMA quick_check(10)").fetch_all(&mut *reader).await.map_err(failed())?;
         let finding = |row: &SqliteRow| row.try_get::<String, _>(0).map_err(failed());
-        let findings = checked.iter().map(finding).collect::<Result<Vec<_>, _>>()?;
+        let mut findings = checked.iter().map(finding).collect::<Result<Vec<_>, _>>()?;
+        let wrong = number(&mut reader, RECOUNT).await.map_err(failed())?;
+        if wrong > 0 {
+            findings.push(format!("{wrong} sums of stored bytes are not those of the rows"));
+        }
         Ok(RegistryFacts {
             place: format!("SQLite {version}, `{}`", self.base.path.display()),
             schema: schema(&mut reader, &self.base.path, migrate::KNOWN).await?,

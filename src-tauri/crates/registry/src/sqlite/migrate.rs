@@ -47,6 +47,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 21, sql: include_str!("../../migrations/sqlite/0021_audit_filters.sql") },
     Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_routes.sql") },
     Migration { version: 23, sql: include_str!("../../migrations/sqlite/0023_checkpoints.sql") },
+    Migration { version: 24, sql: include_str!("../../migrations/sqlite/0024_stored_bytes.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -12,9 +12,9 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
-    Recording, Registry, RegistryError, RegistryFacts, Removal, RouteStore, RouteUnit, RuleUnit, SeriesQuery,
-    ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
+    Registry, RegistryError, RegistryFacts, Removal, RouteStore, RouteUnit, RuleUnit, SeriesQuery, ServerUnit,
+    SpendRow, StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
     WasteRow,
 };
 use domain::raw_message::RawNote;
@@ -445,8 +445,8 @@ impl Registry for SqliteRegistry {
         Box::pin(async move { self.writer()?.shrink(whole).await })
     }
 
-    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>> {
-        Box::pin(self.read_payload_use())
+    fn stored_use(&self) -> PortFuture<'_, Result<Vec<StoredUse>, RegistryError>> {
+        Box::pin(self.read_stored_use())
     }
 
     fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {

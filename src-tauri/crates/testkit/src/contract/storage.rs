@@ -1,6 +1,7 @@
 //! What is stored is counted, retention removes the right things, and the audit chain is verified.
 
 pub(super) mod checkpoints;
+pub(super) mod shares;
 
 use domain::audit::Verb;
 use domain::policy::RetentionPolicy;
@@ -87,11 +88,11 @@ async fn check_retention(registry: &dyn Registry) {
     let stored = registry.storage(limits(), Timestamp::from_millis(0)).await.expect("figures can be read");
     assert!(stored.payloads.bytes >= start.payloads.bytes + 60_000, "their payloads are counted: {stored:?}");
     assert_eq!(stored.kept_payloads.rows, start.kept_payloads.rows + 3, "three of them stay whatever the limit");
-    let used: u64 = registry.payload_use().await.expect("use can be read").iter().map(|used| used.bytes).sum();
-    assert_eq!(used, stored.payloads.bytes, "what agents and servers use is all there is");
+    let used: u64 = registry.stored_use().await.expect("use can be read").iter().map(|used| used.bytes).sum();
+    assert_eq!(used, stored.content_bytes(), "what agents and servers use is all there is");
 
     // Over the size by a little: the oldest goes, and no more than has to.
-    let tight = RetentionPolicy { payload_bytes: stored.payloads.bytes - 1, ..limits() };
+    let tight = RetentionPolicy { payload_bytes: stored.content_bytes() - 1, ..limits() };
     let tight = RetentionPolicy { agent_payload_bytes: tight.payload_bytes, server_payload_bytes: u64::MAX, ..tight };
     let now = Timestamp::from_millis(10);
     let due = registry.storage(tight.clone(), now).await.expect("figures can be read").due;

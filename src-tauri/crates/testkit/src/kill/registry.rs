@@ -12,9 +12,9 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
-    Recording, RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit,
-    SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
+    RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -219,7 +219,7 @@ impl Registry for KillPointRegistry {
         facts() -> RegistryFacts;
         storage(limits: RetentionPolicy, now: Timestamp) -> StorageFacts;
         shrink(whole: bool) -> bool;
-        payload_use() -> Vec<PayloadUse>;
+        stored_use() -> Vec<StoredUse>;
         verify_audit(after: Option<u64>, rows: u32) -> AuditCheck;
         audit_verified() -> Option<u64>;
     }

@@ -11,9 +11,9 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PayloadUse, PlanUnit, PortFuture, PriceUnit, Recorded,
-    Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
+    Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts,
+    StoredUse, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -474,8 +474,8 @@ impl Registry for MemoryRegistry {
         ready(self.with(|_, _| false))
     }
 
-    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>> {
-        ready(self.with(|state, _| state.payload_use()))
+    fn stored_use(&self) -> PortFuture<'_, Result<Vec<StoredUse>, RegistryError>> {
+        ready(self.with(|state, _| state.stored_use()))
     }
 
     fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {

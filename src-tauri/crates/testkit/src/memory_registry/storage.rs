@@ -2,11 +2,13 @@
 //!
 //! Sizes are those of the plain payloads, so figures in bytes differ from SQLite's; there are no pages to give back.
 
+use std::collections::BTreeSet;
+
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HandleId;
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Entity;
-use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, RegistryFacts, Removal, StorageFacts, StoredKind};
+use domain::ports::{AuditCheck, AuditLink, BrokenLink, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse};
 use domain::task::TaskHandle;
 use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
@@ -41,8 +43,25 @@ pub(super) fn facts(state: &MemoryStore) -> RegistryFacts {
     }
 }
 
-fn bytes_of(row: &StoredTask) -> u64 {
+fn payload_bytes(row: &StoredTask) -> u64 {
     row.payloads.values().map(|payload| payload.as_str().len() as u64).sum()
+}
+
+fn raw_bytes(row: &StoredTask) -> u64 {
+    row.raw.iter().map(|(_, message)| message.body.as_str().len() as u64).sum()
+}
+
+fn question_bytes(row: &StoredTask) -> u64 {
+    row.stored().requests.values().map(|request| request.ask.bytes() as u64).sum()
+}
+
+fn line_bytes(row: &StoredTask) -> u64 {
+    row.log.iter().map(|line| (line.status.len() + line.text.len()) as u64).sum()
+}
+
+/// Bytes of all contents of a task.
+fn content_bytes(row: &StoredTask) -> u64 {
+    payload_bytes(row) + raw_bytes(row) + question_bytes(row) + line_bytes(row)
 }
 
 fn before(now: Timestamp, age: std::time::Duration) -> Timestamp {
@@ -50,36 +69,67 @@ fn before(now: Timestamp, age: std::time::Duration) -> Timestamp {
 }
 
 /// What goes, without removing it.
-fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
+struct Due {
+    /// Tasks that lose their payloads for their age.
+    payloads: Vec<HandleId>,
+    /// Tasks that lose all contents, because there are too many bytes.
+    contents: Vec<HandleId>,
+    tasks: Vec<HandleId>,
+    audit: Vec<u64>,
+}
+
+/// Those of `rows`, in their order, that go until no owner has more than its limit; `size` is zero for what is gone.
+fn beyond(
+    rows: &[(&HandleId, &StoredTask)],
+    limits: [u64; 3],
+    size: &dyn Fn(&HandleId, &StoredTask) -> u64,
+    may_go: &dyn Fn(&StoredTask) -> bool,
+) -> Vec<HandleId> {
+    let mut gone: BTreeSet<HandleId> = BTreeSet::new();
+    let mut order = Vec::new();
+    let mut within = |limit: u64, is_its: &dyn Fn(&TaskHandle) -> bool| {
+        let its: Vec<_> = rows.iter().filter(|(id, row)| is_its(row.stored()) && !gone.contains(id)).collect();
+        let mut sum: u64 = its.iter().map(|(id, row)| size(id, row)).sum();
+        for (id, row) in its {
+            if sum > limit && may_go(row) && size(id, row) > 0 {
+                gone.insert(**id);
+                order.push(**id);
+                sum -= size(id, row);
+            }
+        }
+    };
+    let owners: BTreeSet<_> = rows.iter().map(|(_, row)| (row.stored().agent, row.stored().server)).collect();
+    let [of_agent, of_server, of_all] = limits;
+    for agent in owners.iter().filter_map(|(agent, _)| *agent) {
+        within(of_agent, &|task| task.agent == Some(agent));
+    }
+    for (_, server) in &owners {
+        within(of_server, &|task| task.server == *server);
+    }
+    within(of_all, &|_| true);
+    order
+}
+
+fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> Due {
     let mut rows: Vec<(&HandleId, &StoredTask)> = state.rows.iter().collect();
     rows.sort_by_key(|(id, row)| (row.stored().created, **id));
     let old = before(now, limits.payload_age);
     let undelivered_before = before(now, limits.undelivered_for);
     let may_go = |row: &StoredTask| may_go(row, undelivered_before);
-    let with: Vec<&(&HandleId, &StoredTask)> = rows.iter().filter(|(_, row)| !row.payloads.is_empty()).collect();
-    let mut payloads: Vec<HandleId> =
-        with.iter().filter(|(_, row)| may_go(row) && row.stored().changed < old).map(|(id, _)| **id).collect();
-    let mut within = |limit: u64, is_its: &dyn Fn(&TaskHandle) -> bool| {
-        let its: Vec<_> = with.iter().filter(|(id, row)| is_its(row.stored()) && !payloads.contains(id)).collect();
-        let mut sum: u64 = its.iter().map(|(_, row)| bytes_of(row)).sum();
-        for (id, row) in its {
-            if sum > limit && may_go(row) {
-                payloads.push(**id);
-                sum -= bytes_of(row);
-            }
-        }
-    };
-    for used in state.payload_use() {
-        if let Some(agent) = used.agent {
-            within(limits.agent_payload_bytes, &|task| task.agent == Some(agent));
-        }
-        within(limits.server_payload_bytes, &|task| task.server == used.server);
-    }
-    within(limits.payload_bytes, &|_| true);
+    let is_aged = |row: &StoredTask| may_go(row) && row.stored().changed < old && !row.payloads.is_empty();
+    let payloads = rows.iter().filter(|(_, row)| is_aged(row)).map(|(id, _)| **id).collect();
+    let left = |_: &HandleId, row: &StoredTask| content_bytes(row) - if is_aged(row) { payload_bytes(row) } else { 0 };
+    let bytes = [limits.agent_payload_bytes, limits.server_payload_bytes, limits.payload_bytes];
+    let contents = beyond(&rows, bytes, &left, &may_go);
     let old = before(now, limits.task_age);
     let is_old = |row: &StoredTask| row.stored().created < old && row.stored().changed < old;
-    let tasks = rows.iter().filter(|(_, row)| may_go(row) && is_old(row)).map(|(id, _)| **id).collect();
-    (payloads, tasks, state.old_audit(before(now, limits.audit_age), limits.segment_rows))
+    let mut tasks: Vec<HandleId> =
+        rows.iter().filter(|(_, row)| may_go(row) && is_old(row)).map(|(id, _)| **id).collect();
+    rows.retain(|(id, _)| !tasks.contains(id));
+    rows.sort_by_key(|(id, row)| (row.stored().changed, **id));
+    let numbers = [limits.agent_tasks, limits.server_tasks, limits.tasks];
+    tasks.extend(beyond(&rows, numbers, &|_, _| 1, &may_go));
+    Due { payloads, contents, tasks, audit: state.old_audit(before(now, limits.audit_age), limits.segment_rows) }
 }
 
 fn count(of: usize) -> u64 {
@@ -87,17 +137,16 @@ fn count(of: usize) -> u64 {
 }
 
 impl MemoryStore {
-    /// Stored bytes by server and agent.
-    pub(super) fn payload_use(&self) -> Vec<PayloadUse> {
-        let mut all: Vec<PayloadUse> = Vec::new();
+    /// What is stored, by server and agent.
+    pub(super) fn stored_use(&self) -> Vec<StoredUse> {
+        let mut all: Vec<StoredUse> = Vec::new();
         for row in self.rows.values() {
-            let (server, agent, bytes) = (row.stored().server, row.stored().agent, bytes_of(row));
+            let (server, agent, bytes) = (row.stored().server, row.stored().agent, content_bytes(row));
             match all.iter_mut().find(|used| used.server == server && used.agent == agent) {
-                Some(used) => used.bytes += bytes,
-                None => all.push(PayloadUse { server, agent, bytes }),
+                Some(used) => (used.bytes, used.tasks) = (used.bytes + bytes, used.tasks + 1),
+                None => all.push(StoredUse { server, agent, bytes, tasks: 1 }),
             }
         }
-        all.retain(|used| used.bytes > 0);
         all
     }
 
@@ -125,17 +174,29 @@ impl MemoryStore {
 
     pub(super) fn storage(&self, limits: &RetentionPolicy, now: Timestamp) -> StorageFacts {
         let rows = |rows: usize| StoredKind { rows: count(rows), bytes: 0 };
-        let payloads = |wanted: &dyn Fn(&StoredTask) -> bool| StoredKind {
-            rows: self.rows.values().filter(|row| wanted(row)).map(|row| count(row.payloads.len())).sum(),
-            bytes: self.rows.values().filter(|row| wanted(row)).map(bytes_of).sum(),
+        let all = |rows: &dyn Fn(&StoredTask) -> usize, bytes: &dyn Fn(&StoredTask) -> u64| StoredKind {
+            rows: self.rows.values().map(|row| count(rows(row))).sum(),
+            bytes: self.rows.values().map(bytes).sum(),
         };
-        let (lost, tasks, audit) = due(self, limits, now);
+        let stays = |row: &StoredTask| !may_go(row, before(now, limits.undelivered_for));
+        let kept = |rows: &dyn Fn(&StoredTask) -> usize, bytes: &dyn Fn(&StoredTask) -> u64| StoredKind {
+            rows: self.rows.values().filter(|row| stays(row)).map(|row| count(rows(row))).sum(),
+            bytes: self.rows.values().filter(|row| stays(row)).map(bytes).sum(),
+        };
+        let gone = due(self, limits, now);
+        let bytes = |ids: &[HandleId], of: &dyn Fn(&StoredTask) -> u64| -> u64 {
+            ids.iter().filter_map(|id| self.rows.get(id)).map(of).sum()
+        };
+        let aged: BTreeSet<&HandleId> = gone.payloads.iter().collect();
+        let twice: Vec<HandleId> = gone.contents.iter().filter(|id| aged.contains(id)).copied().collect();
         StorageFacts {
             tasks: rows(self.rows.len()),
-            payloads: payloads(&|_| true),
-            kept_payloads: payloads(&|row| !may_go(row, before(now, limits.undelivered_for))),
-            raw_messages: rows(self.rows.values().map(|row| row.raw.len()).sum()),
-            status_lines: rows(self.rows.values().map(|row| row.log.len()).sum()),
+            payloads: all(&|row| row.payloads.len(), &payload_bytes),
+            kept_payloads: kept(&|row| row.payloads.len(), &payload_bytes),
+            kept_tasks: kept(&|_| 1, &content_bytes),
+            raw_messages: all(&|row| row.raw.len(), &raw_bytes),
+            questions: all(&|row| row.stored().requests.len(), &question_bytes),
+            status_lines: all(&|row| row.log.len(), &line_bytes),
             changes: rows(self.changes.len()),
             audit: rows(self.audit.len()),
             removed_segments: self.removed_segments,
@@ -145,29 +206,41 @@ impl MemoryStore {
             shrinks: true,
             reserve_bytes: 0,
             due: Removal {
-                payload_tasks: count(lost.len()),
-                payload_bytes: lost.iter().filter_map(|id| self.rows.get(id)).map(bytes_of).sum(),
-                tasks: count(tasks.len()),
-                audit_rows: count(audit.len()),
+                payload_tasks: count(gone.payloads.len() + gone.contents.len()),
+                payload_bytes: bytes(&gone.payloads, &payload_bytes) + bytes(&gone.contents, &content_bytes)
+                    - bytes(&twice, &payload_bytes),
+                tasks: count(gone.tasks.len()),
+                audit_rows: count(gone.audit.len()),
             },
         }
     }
 
-    /// Removes one stretch: payloads, else tasks, else one audit segment.
+    /// Removes one stretch: payloads, else contents, else tasks, else one audit segment.
     pub(super) fn clean(&mut self, limits: &RetentionPolicy, now: Timestamp) -> Removal {
-        let (payloads, tasks, audit) = due(self, limits, now);
+        let Due { payloads, contents, tasks, audit } = due(self, limits, now);
         let most = usize::try_from(limits.removed_at_once).unwrap_or(usize::MAX);
         let mut removal = Removal::default();
         let (verb, note) = if !payloads.is_empty() {
             for id in payloads.into_iter().take(most) {
                 if let Some(row) = self.rows.get_mut(&id) {
                     removal.payload_tasks += 1;
-                    removal.payload_bytes += bytes_of(row);
+                    removal.payload_bytes += payload_bytes(row);
                     row.payloads.clear();
                 }
             }
             let Removal { payload_tasks, payload_bytes, .. } = removal;
             (Verb::StorageCleaned, format!("payloads of {payload_tasks} tasks, {payload_bytes} bytes"))
+        } else if !contents.is_empty() {
+            for id in contents.into_iter().take(most) {
+                if let Some(row) = self.rows.get_mut(&id) {
+                    removal.payload_tasks += 1;
+                    removal.payload_bytes += content_bytes(row);
+                    row.lose_contents();
+                }
+                self.change(Entity::Handle(id), Some(now), false);
+            }
+            let Removal { payload_tasks, payload_bytes, .. } = removal;
+            (Verb::StorageCleaned, format!("contents of {payload_tasks} tasks, {payload_bytes} bytes"))
         } else if !tasks.is_empty() {
             for id in tasks.into_iter().take(most) {
                 self.rows.remove(&id);

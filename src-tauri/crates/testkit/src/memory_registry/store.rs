@@ -62,6 +62,14 @@ impl StoredTask {
         &self.handle
     }
 
+    /// Everything but the task itself goes.
+    pub(crate) fn lose_contents(&mut self) {
+        self.payloads.clear();
+        self.log.clear();
+        self.raw.clear();
+        self.handle.requests.clear();
+    }
+
     /// When it is looked at next.
     pub(crate) fn next_poll(&self) -> Option<Timestamp> {
         self.noted.filter(|_| !self.phase.is_over()).and_then(|noted| noted.next_poll)

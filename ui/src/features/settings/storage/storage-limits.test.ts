@@ -9,17 +9,23 @@ const limits = {
   agentPayloadBytes: 1_073_741_824,
   serverPayloadBytes: 1_073_741_824,
   taskAgeMs: 400 * DAY,
+  tasks: 500_000,
+  agentTasks: 250_000,
+  serverTasks: 250_000,
   auditAgeMs: 400 * DAY,
 };
 
 describe("limits of storage", () => {
-  test("are_shown_in_days_and_gigabytes", () => {
+  test("are_shown_in_days_gigabytes_and_tasks", () => {
     expect(draftOf(limits)).toEqual({
       payloadAgeMs: "30",
       payloadBytes: "2.15",
       agentPayloadBytes: "1.07",
       serverPayloadBytes: "1.07",
       taskAgeMs: "400",
+      tasks: "500000",
+      agentTasks: "250000",
+      serverTasks: "250000",
       auditAgeMs: "400",
     });
   });
@@ -31,17 +37,21 @@ describe("limits of storage", () => {
       agentPayloadBytes: null,
       serverPayloadBytes: null,
       taskAgeMs: null,
+      tasks: null,
+      agentTasks: null,
+      serverTasks: null,
       auditAgeMs: null,
     });
   });
   test("are_numbers_above_zero", () => {
     expect([
       readLimit("payloadBytes", "1,5"),
+      readLimit("agentTasks", "2000"),
       readLimit("payloadBytes", "0"),
       readLimit("taskAgeMs", "-1"),
       readLimit("taskAgeMs", "a year"),
       readLimit("taskAgeMs", ""),
-    ]).toEqual([1_500_000_000, null, null, null, null]);
+    ]).toEqual([1_500_000_000, 2_000, null, null, null, null]);
   });
 });
 

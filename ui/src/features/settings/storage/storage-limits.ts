@@ -1,4 +1,4 @@
-/* The limits of storage as people type them: days and gigabytes. Pure. */
+/* The limits of storage as people type them: days, gigabytes and numbers of tasks. Pure. */
 import type { SetStorage, StorageLimitsDto } from "$lib/bindings";
 
 const DAY_MS = 86_400_000;
@@ -10,6 +10,9 @@ export const LIMIT_FIELDS = [
   "agentPayloadBytes",
   "serverPayloadBytes",
   "taskAgeMs",
+  "tasks",
+  "agentTasks",
+  "serverTasks",
   "auditAgeMs",
 ] as const;
 export type LimitField = (typeof LIMIT_FIELDS)[number];
@@ -17,11 +20,15 @@ export type LimitField = (typeof LIMIT_FIELDS)[number];
 export type LimitChanges = Omit<SetStorage, "preview">;
 export type LimitDraft = Readonly<Record<LimitField, string>>;
 
-export const isAge = (field: LimitField): boolean => field.endsWith("AgeMs");
+/** What one unit of the field is of what is stored. */
+export function unitOf(field: LimitField): { unit: "days" | "size" | "count"; size: number } {
+  if (field.endsWith("AgeMs")) return { unit: "days", size: DAY_MS };
+  return field.endsWith("Bytes") ? { unit: "size", size: GB } : { unit: "count", size: 1 };
+}
 
-/** Days, or gigabytes with at most two digits after the point. */
+/** Days, tasks, or gigabytes with at most two digits after the point. */
 export function shownLimit(field: LimitField, value: number): string {
-  const units = value / (isAge(field) ? DAY_MS : GB);
+  const units = value / unitOf(field).size;
   return String(Math.round(units * 100) / 100);
 }
 
@@ -37,7 +44,7 @@ export function readLimit(field: LimitField, typed: string): number | null {
   const text = typed.trim().replace(",", ".");
   const units = Number(text);
   if (text === "" || !Number.isFinite(units) || units <= 0) return null;
-  return Math.round(units * (isAge(field) ? DAY_MS : GB));
+  return Math.round(units * unitOf(field).size);
 }
 
 /** Only what was typed anew: a rounded figure must not change what it stands for. */

@@ -27,14 +27,20 @@ use crate::lookup::Names;
 pub struct SetStorage {
     /// Payloads of tasks that ended longer ago go.
     pub payload_age_ms: Option<u64>,
-    /// Payload bytes in all.
+    /// Bytes of the contents of all tasks.
     pub payload_bytes: Option<u64>,
-    /// Payload bytes of one agent.
+    /// The same of one agent.
     pub agent_payload_bytes: Option<u64>,
-    /// Payload bytes of one server.
+    /// The same of one server.
     pub server_payload_bytes: Option<u64>,
     /// Tasks that ended longer ago go.
     pub task_age_ms: Option<u64>,
+    /// How many tasks are stored.
+    pub tasks: Option<u64>,
+    /// Stored tasks of one agent.
+    pub agent_tasks: Option<u64>,
+    /// Stored tasks of one server.
+    pub server_tasks: Option<u64>,
     /// Audit segments that are older go.
     pub audit_age_ms: Option<u64>,
     /// Only say what would exceed these limits and when it would go; nothing is set.
@@ -139,6 +145,9 @@ impl Api {
             payload_bytes: input.payload_bytes.unwrap_or(now.payload_bytes),
             agent_payload_bytes: input.agent_payload_bytes.unwrap_or(now.agent_payload_bytes),
             server_payload_bytes: input.server_payload_bytes.unwrap_or(now.server_payload_bytes),
+            tasks: input.tasks.unwrap_or(now.tasks),
+            agent_tasks: input.agent_tasks.unwrap_or(now.agent_tasks),
+            server_tasks: input.server_tasks.unwrap_or(now.server_tasks),
             ..now
         };
         limits.check().map_err(|bad| misfit(&bad))?;
@@ -193,13 +202,16 @@ fn misfit(bad: &BadPolicy) -> ApiError {
         "retention.payload_age" => ("--payload-age", "payloads are kept for a day or more"),
         "retention.task_age" => ("--task-age", "tasks are kept at least as long as their payloads"),
         "retention.audit_age" => ("--audit-age", "audit rows are kept at least as long as tasks"),
-        "retention.payload_bytes" => ("--payload-size", "some space is needed for payloads"),
+        "retention.payload_bytes" => ("--payload-size", "some space is needed for what is stored"),
         "retention.agent_payload_bytes" => {
-            ("--agent-size", "the payloads of one agent need some space, and no more than all payloads have")
+            ("--agent-size", "what is stored of one agent needs some space, and no more than all of it has")
         }
         "retention.server_payload_bytes" => {
-            ("--server-size", "the payloads of one server need some space, and no more than all payloads have")
+            ("--server-size", "what is stored of one server needs some space, and no more than all of it has")
         }
+        "retention.tasks" => ("--tasks", "some tasks are stored"),
+        "retention.agent_tasks" => ("--agent-tasks", "one agent has some tasks, and no more than are stored in all"),
+        "retention.server_tasks" => ("--server-tasks", "one server has some tasks, and no more than are stored in all"),
         field => (field, bad.why),
     };
     ApiError::new(

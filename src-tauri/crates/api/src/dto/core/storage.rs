@@ -117,7 +117,11 @@ pub struct StoredDto {
     pub payloads: StoredKindDto,
     /// Payloads that no limit removes: their task is open, held, unanswered or undelivered.
     pub kept_payloads: StoredKindDto,
+    /// Tasks that no limit removes for the same reasons, with the bytes of all their contents.
+    pub kept_tasks: StoredKindDto,
     pub raw_messages: StoredKindDto,
+    /// Questions and their forms.
+    pub questions: StoredKindDto,
     pub status_lines: StoredKindDto,
     pub changes: StoredKindDto,
     /// Audit rows that are still there.
@@ -130,14 +134,20 @@ pub struct StoredDto {
 pub struct StorageLimitsDto {
     /// Payloads of tasks that ended longer ago go.
     pub payload_age_ms: u64,
-    /// Payload bytes in all; beyond it the oldest go.
+    /// Bytes of the contents of all tasks (payloads, raw messages, questions, status lines); beyond it the oldest go.
     pub payload_bytes: u64,
-    /// Payload bytes of one agent.
+    /// The same of one agent.
     pub agent_payload_bytes: u64,
-    /// Payload bytes of one server.
+    /// The same of one server.
     pub server_payload_bytes: u64,
     /// Tasks that ended longer ago go.
     pub task_age_ms: u64,
+    /// Stored tasks; beyond it those that ended first go.
+    pub tasks: u64,
+    /// Stored tasks of one agent.
+    pub agent_tasks: u64,
+    /// Stored tasks of one server.
+    pub server_tasks: u64,
     /// Audit segments that are older go.
     pub audit_age_ms: u64,
 }
@@ -150,6 +160,9 @@ impl From<&RetentionPolicy> for StorageLimitsDto {
             agent_payload_bytes: limits.agent_payload_bytes,
             server_payload_bytes: limits.server_payload_bytes,
             task_age_ms: millis(limits.task_age),
+            tasks: limits.tasks,
+            agent_tasks: limits.agent_tasks,
+            server_tasks: limits.server_tasks,
             audit_age_ms: millis(limits.audit_age),
         }
     }
@@ -159,9 +172,9 @@ impl From<&RetentionPolicy> for StorageLimitsDto {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovalDto {
-    /// Tasks that lose their payloads and stay.
+    /// Tasks that lose contents and stay.
     pub payload_tasks: u64,
-    /// Bytes of these payloads.
+    /// Bytes of these contents.
     pub payload_bytes: u64,
     /// Tasks that go with all that belongs to them.
     pub tasks: u64,
@@ -194,6 +207,8 @@ pub struct StorageDto {
     pub oldest_task: Option<String>,
     /// What is stored.
     pub stored: StoredDto,
+    /// Bytes of the contents of all tasks, which `limits.payloadBytes` limits.
+    pub content_bytes: u64,
     /// Audit segments that were removed, each with a tombstone.
     pub removed_segments: u64,
     /// The limits that hold.
@@ -219,11 +234,14 @@ impl StorageDto {
                 tasks: StoredKindDto::rows(facts.tasks),
                 payloads: StoredKindDto::sized(facts.payloads),
                 kept_payloads: StoredKindDto::sized(facts.kept_payloads),
+                kept_tasks: StoredKindDto::sized(facts.kept_tasks),
                 raw_messages: StoredKindDto::sized(facts.raw_messages),
-                status_lines: StoredKindDto::rows(facts.status_lines),
+                questions: StoredKindDto::sized(facts.questions),
+                status_lines: StoredKindDto::sized(facts.status_lines),
                 changes: StoredKindDto::rows(facts.changes),
                 audit: StoredKindDto::rows(facts.audit),
             },
+            content_bytes: facts.content_bytes(),
             removed_segments: facts.removed_segments,
             limits: limits.limits().into(),
             built_in: built_in.into(),

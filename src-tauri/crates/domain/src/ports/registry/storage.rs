@@ -98,9 +98,10 @@ pub struct StoredKind {
 /// What clean-up would remove, or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Removal {
-    /// Tasks whose payloads go; the tasks stay.
+    /// Tasks that lose contents and stay: payloads for their age; for their size also raw messages, questions and status
+    /// lines. A task that is over both limits counts for each.
     pub payload_tasks: u64,
-    /// Bytes of these payloads.
+    /// Bytes of what they lose.
     pub payload_bytes: u64,
     /// Tasks that go with all that belongs to them.
     pub tasks: u64,
@@ -135,7 +136,10 @@ pub struct StorageFacts {
     pub payloads: StoredKind,
     /// Payloads that no limit removes, because their task is open, held or unanswered, or its reply may still be asked for.
     pub kept_payloads: StoredKind,
+    /// Tasks that no limit removes for the same reasons, with the bytes of all their contents.
+    pub kept_tasks: StoredKind,
     pub raw_messages: StoredKind,
+    pub questions: StoredKind,
     pub status_lines: StoredKind,
     /// Rows of the change log.
     pub changes: StoredKind,
@@ -157,6 +161,14 @@ pub struct StorageFacts {
     pub due: Removal,
 }
 
+impl StorageFacts {
+    /// Bytes of the contents of all tasks, which the limits of bytes count.
+    #[must_use]
+    pub fn content_bytes(&self) -> u64 {
+        [self.payloads, self.raw_messages, self.questions, self.status_lines].iter().map(|kind| kind.bytes).sum()
+    }
+}
+
 /// Facts about the store itself, for `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryFacts {
@@ -175,15 +187,17 @@ pub struct RegistryFacts {
     pub findings: Vec<String>,
 }
 
-/// Stored payload bytes of one agent on one server.
+/// What is stored of one agent on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PayloadUse {
+pub struct StoredUse {
     /// The server on which the tasks ran.
     pub server: ServerId,
     /// The agent that started the tasks; `None` for those of people.
     pub agent: Option<AgentId>,
-    /// Bytes of stored payloads.
+    /// Bytes of the contents of their tasks: payloads, raw messages, questions and status lines.
     pub bytes: u64,
+    /// How many tasks are stored.
+    pub tasks: u64,
 }
 
 /// A row of the audit chain that does not fit.

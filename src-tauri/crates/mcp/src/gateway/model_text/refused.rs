@@ -43,7 +43,10 @@ pub(in crate::gateway) fn too_many_connections(most: usize) -> String {
 
 /// What is stored of an agent or a server has reached its limit.
 pub(in crate::gateway) fn over_quota(quota: Quota) -> String {
-    format!("This call was not sent: {}. The user can make room in Taskwarden.", quota.words())
+    format!(
+        "This call was not sent: {}. The user can answer, release or cancel what is open, or raise the limit in Taskwarden.",
+        quota.words()
+    )
 }
 
 /// Nothing can be recorded, so nothing is sent.

@@ -13,7 +13,7 @@ use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy};
 use domain::task::{HoldReason, OwnFailure};
 use domain::time::Timestamp;
-use engine::{HaltReason, Quota};
+use engine::{HaltReason, Quota, QuotaOwner, QuotaUnit};
 
 use crate::gateway::model_text::ended::Work;
 use crate::gateway::model_text::held::ShortResult;
@@ -77,6 +77,10 @@ fn ends() -> Vec<(&'static str, String)> {
 }
 
 /// Why something is refused, or not reached.
+fn quota(owner: QuotaOwner, unit: QuotaUnit, most: u64) -> Quota {
+    Quota { owner, unit, most }
+}
+
 fn refusals() -> Vec<(&'static str, String)> {
     vec![
         ("halted by a person", refused::halted(&halted(Some("ada"), "wrong month"))),
@@ -95,7 +99,8 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("over the agent's share", refused::over_share(64)),
         ("over the server's budget", refused::over_budget(256)),
         ("too many connections", refused::too_many_connections(500)),
-        ("over quota", refused::over_quota(Quota::Agent { most: 512 << 20 })),
+        ("over a quota of bytes", refused::over_quota(quota(QuotaOwner::Agent, QuotaUnit::Bytes, 512 << 20))),
+        ("over a quota of tasks", refused::over_quota(quota(QuotaOwner::Server, QuotaUnit::Tasks, 250_000))),
         ("cannot record", refused::cannot_record(RecordingFault::DiskFull)),
         ("too often", refused::too_often().to_owned()),
         ("too many requests", refused::too_many_requests(1_024)),

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::ids::Seq;
-use domain::ports::PayloadUse;
+use domain::ports::StoredUse;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
@@ -63,7 +63,7 @@ pub(crate) struct KeptAnswers {
     pub(crate) next_tick: KeptAnswer<Option<Timestamp>>,
     /// When something is to be delivered next; kept only while nothing is.
     pub(crate) next_delivery: KeptAnswer<Option<Timestamp>>,
-    pub(crate) payload_use: KeptAnswer<Vec<PayloadUse>>,
+    pub(crate) stored_use: KeptAnswer<Vec<StoredUse>>,
 }
 
 impl SqliteRegistry {

@@ -1,4 +1,4 @@
-//! What retention removes in one small transaction: payloads, whole tasks, or one segment of the audit log.
+//! What retention removes in one small transaction: payloads, all contents of tasks, whole tasks, or one segment of the audit log.
 //!
 //! What may go was found by readers (`retention.rs`) and is checked again by the statements that remove it, because the
 //! task may have changed meanwhile.
@@ -14,13 +14,18 @@ use crate::sqlite::tables::audit::AuditSegment;
 use crate::sqlite::tables::tasks::REMOVABLE;
 
 /// Tables with a column `handle`, from which a task is removed before its own row.
-const PARTS: [&str; 6] = ["payloads", "requests", "status_log", "raw_messages", "contacts", "hidden_tasks"];
+const PARTS: [&str; 7] =
+    ["payloads", "requests", "status_log", "raw_messages", "contacts", "hidden_tasks", "task_bytes"];
+/// Those of them whose bytes count.
+const CONTENTS: [&str; 4] = ["payloads", "requests", "status_log", "raw_messages"];
 
 /// One stretch of removal, ready to write.
 #[derive(Debug, Default)]
 pub(crate) struct RemovalPlan {
     /// Numbers of tasks that lose their payloads.
     pub(crate) payloads: Vec<i64>,
+    /// Numbers and ids of tasks that lose all their contents.
+    pub(crate) contents: Vec<(i64, HandleId)>,
     /// Numbers and ids of tasks that go.
     pub(crate) tasks: Vec<(i64, HandleId)>,
     /// Undelivered replies that changed before this (milliseconds) go like others.
@@ -36,6 +41,7 @@ impl RemovalPlan {
         usize::from(!self.payloads.is_empty())
             + 2 * usize::from(!self.tasks.is_empty())
             + 4 * usize::from(self.segment.is_some())
+            + 8 * usize::from(!self.contents.is_empty())
     }
 }
 
@@ -57,6 +63,28 @@ impl WriteTransaction<'_> {
                 .add(&format!("DELETE FROM payloads WHERE handle IN ({of_list})"))
                 .with(numbers(rows.payloads.iter().copied()))
                 .with(rows.undelivered_before);
+        }
+        if !rows.contents.is_empty() {
+            let list = numbers(rows.contents.iter().map(|(number, _)| *number));
+            for table in CONTENTS {
+                self.batch
+                    .add(&format!("DELETE FROM {table} WHERE handle IN ({of_list})"))
+                    .with(list.clone())
+                    .with(rows.undelivered_before);
+            }
+            // What is left without a byte is not looked at again.
+            self.batch
+                .add(
+                    "DELETE FROM task_bytes WHERE handle IN (SELECT value FROM json_each(?)) \
+                     AND payloads = 0 AND messages = 0 AND questions = 0 AND lines = 0",
+                )
+                .with(list);
+            for (_, id) in &rows.contents {
+                self.make_room(connection).await?;
+                // Its questions are gone: what the writer remembers of them is read again.
+                self.cache.handles.remove(id);
+                self.add_change_row(Entity::Handle(*id), rows.audit.last().map(|event| event.at.as_millis()), false);
+            }
         }
         if !rows.tasks.is_empty() {
             let list = numbers(rows.tasks.iter().map(|(number, _)| *number));
