@@ -39,7 +39,7 @@ use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
 use crate::tasks::retention::RetentionState;
 use crate::tasks::text_index::{self, TextIndex};
-use crate::tasks::{delivery_receipts, retention, sweep};
+use crate::tasks::{delivery_receipts, limit_gauges, retention, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -85,6 +85,7 @@ impl Engine {
         core.gauges.add(move |rows| {
             call_share::gauge(&counted, rows);
             agent_budgets::gauge(&counted, rows);
+            limit_gauges::gauge(&counted, rows);
         });
         let servers = core.registry.servers().await?;
         // Boxed: what they hold while they wait is large, and every start would carry it.

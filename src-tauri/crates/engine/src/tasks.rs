@@ -7,6 +7,7 @@ pub(crate) mod effects;
 pub(crate) mod feed;
 pub(crate) mod handle_watch;
 pub(crate) mod ledger;
+pub(crate) mod limit_gauges;
 pub(crate) mod loss_causes;
 pub(crate) mod open_handles;
 pub(crate) mod retention;

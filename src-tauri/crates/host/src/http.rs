@@ -35,6 +35,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use domain::policy::{HostPolicy, Policy};
+use engine::Gauge;
 use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt as _;
 use mcp::server::{check_fetch_site, check_host_and_origin};
@@ -149,6 +150,7 @@ pub(crate) fn serve(
     let ListenerServices { api, sign_in, records, agents, doors } = services;
     let hosting = &policy.hosting;
     sign_in.opened_at(bound);
+    let signed_in = Arc::clone(&sign_in);
     let stop = supervisor.stopping();
     let state = Arc::new(PageState {
         api,
@@ -172,6 +174,12 @@ pub(crate) fn serve(
     requests.set_connections_of_one_agent(policy.shares.of_one_agent(connections));
     let open = listener::serve_on(Some(doors), listener, routes, limits, supervisor);
     listener::register(&open, "connections at the listener", &gauges);
+    let (signed_in, most) = (Arc::downgrade(&signed_in), policy.hosting.browser_sessions_max);
+    gauges.add(move |rows| {
+        let Some(signed_in) = signed_in.upgrade() else { return };
+        let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        rows.push(Gauge::count("signed-in browsers", "everyone", wide(signed_in.kept().len()), wide(most)));
+    });
 }
 
 fn router(state: Arc<PageState>, requests: RequestBudget) -> Router {

@@ -20,7 +20,7 @@ pub enum GaugeUnit {
 pub struct Gauge {
     /// What is limited, as people read it.
     pub name: &'static str,
-    /// `everyone`, `agent NAME` or `server NAME`.
+    /// `everyone`, `agent NAME`, `server NAME` or `task ID`.
     pub scope: String,
     /// In use now.
     pub used: u64,

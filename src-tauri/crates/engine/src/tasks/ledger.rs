@@ -128,6 +128,16 @@ impl TaskLedger {
         left.min(of_one).min(agents.saturating_sub(questions.of_agents()))
     }
 
+    /// The server with the most open questions beside the first one of each task, and how many.
+    pub(crate) fn most_questions_of_server(&self) -> Option<(ServerId, usize)> {
+        self.open.lock().most_questions_of_server()
+    }
+
+    /// The task with the most open questions, and how many.
+    pub(crate) fn most_questions_of_task(&self) -> Option<(HandleId, usize)> {
+        self.open.lock().most_questions_of_task()
+    }
+
     pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {
         self.open.lock().of_agent(agent)
     }

@@ -27,11 +27,13 @@ pub(super) fn examine(limits: &[LimitRow]) -> Vec<Finding> {
 }
 
 fn finding(row: &LimitRow) -> Finding {
-    Finding::note(
-        AREA,
-        describe(row),
-        "Anything beyond it is refused until something ends. `taskwarden tasks list` shows what is open.",
-    )
+    let cure = if row.name.starts_with("stored ") {
+        "Beyond it what ended first is removed, and calls are refused when nothing may go. `taskwarden storage` shows what \
+         is stored; `taskwarden storage set` changes the limit."
+    } else {
+        "Anything beyond it is refused until something ends. `taskwarden tasks list` shows what is open."
+    };
+    Finding::note(AREA, describe(row), cure)
 }
 
 fn describe(row: &LimitRow) -> String {

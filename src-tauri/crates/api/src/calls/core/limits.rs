@@ -26,7 +26,7 @@ pub enum LimitUnit {
 pub struct LimitRow {
     /// What is limited, in plain words.
     pub name: String,
-    /// For whom: `everyone`, `agents`, `agent NAME`, `server NAME`.
+    /// For whom: `everyone`, `agents`, `agent NAME`, `server NAME`, `task ID`.
     pub scope: String,
     /// In use now.
     pub used: u64,
