@@ -1,8 +1,8 @@
 //! Sealing of single fields with AES-256-GCM (ruling 9), and the keyed hash that finds a sealed value again.
 //!
 //! Each field is bound to its place (table, column and row), so that a value moved elsewhere does not open. Layout 2 binds
-//! the version of the row as well, so that an older value of the same field does not open; layout 1 has no version. Whoever
-//! can write the file can still put back a whole row with its version. The layout is one byte, a random nonce of 96 bits,
+//! the version of the row as well, so that an older value of the same field does not open; layout 1 has no version, and
+//! values of tasks that have it are sealed anew (`sqlite/write/reseal.rs`). Whoever can write the file can still put back a whole row with its version. The layout is one byte, a random nonce of 96 bits,
 //! then the ciphertext with its tag; at 2^32 fields under one key the chance of a repeated nonce is still below 2^-32 (NIST
 //! SP 800-38D §8.3). Keys come from the host; which fields are sealed is decided in `sqlite/`.
 
@@ -158,17 +158,14 @@ impl Sealer {
         self.opened(OF_PLACE, &place.bytes(), sealed)
     }
 
-    /// Opens a field at its place in this version of its row; one from before versions were bound opens without.
+    /// Opens a field at its place in this version of its row.
     pub(crate) fn open_version(
         &self,
         place: FieldLocation<'_>,
         version: u64,
         sealed: &[u8],
     ) -> Result<Vec<u8>, SealError> {
-        match sealed.first() {
-            Some(&OF_PLACE) => self.open(place, sealed),
-            Some(_) | None => self.opened(OF_VERSION, &versioned(place, version), sealed),
-        }
+        self.opened(OF_VERSION, &versioned(place, version), sealed)
     }
 
     fn opened(&self, wanted: u8, aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
@@ -218,7 +215,11 @@ mod tests {
         assert_eq!(sealer.open_version(place("a"), 2, &old), Err(SealError::DoesNotOpen), "put back later");
         assert_eq!(sealer.open(place("a"), &old), Err(SealError::DoesNotOpen), "nor without its version");
         let before = sealer.seal(place("a"), b"from before").expect("seals");
-        assert_eq!(sealer.open_version(place("a"), 9, &before).as_deref(), Ok(b"from before".as_slice()));
+        assert_eq!(
+            sealer.open_version(place("a"), 9, &before),
+            Err(SealError::DoesNotOpen),
+            "nor one without a version"
+        );
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) struct StoreContext {
     limits: StoreLimits,
     health: write::health::WriterHealth,
     kept: read::kept_answers::KeptAnswers,
+    /// Whether every value of a task was bound to its version when this was opened (`write/reseal.rs`).
+    is_resealed: bool,
 }
 
 /// The numbers of the policy that bind here.
@@ -106,9 +108,14 @@ impl StoreContext {
         self.sealer.open(place, sealed).map_err(|_| self.moved(place))
     }
 
-    /// The same for a field that is bound to the version of its row.
+    /// The same for a field that is bound to the version of its row. Where not all were at the start,
+    /// one that is not opens as well: readers may still have it from before it was sealed anew.
     fn unseal_version(&self, place: FieldLocation<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
-        self.sealer.open_version(place, version, sealed).map_err(|_| self.moved(place))
+        let opened = match self.sealer.open_version(place, version, sealed) {
+            Err(_) if !self.is_resealed => self.sealer.open(place, sealed),
+            opened => opened,
+        };
+        opened.map_err(|_| self.moved(place))
     }
 
     fn moved(&self, place: FieldLocation<'_>) -> RegistryError {

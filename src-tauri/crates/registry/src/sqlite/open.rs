@@ -22,6 +22,7 @@ use super::maintenance::enable_incremental_vacuum;
 use super::migrate::{KNOWN, Migration, Upgrade, migrate, schema};
 use super::read::kept_answers::KeptAnswers;
 use super::write::health::WriterHealth;
+use super::write::reseal;
 use super::write::reserve::DiskReserve;
 use super::write::writer::Writer;
 use super::{SqliteRegistry, StoreContext, StoreLimits, errors};
@@ -71,6 +72,7 @@ fn base_of(path: &Path, key: &SealKey, policy: &Policy) -> StoreContext {
         limits: StoreLimits::of(policy),
         health,
         kept: KeptAnswers::default(),
+        is_resealed: false,
     }
 }
 
@@ -141,7 +143,7 @@ impl SqliteRegistry {
         policy: &Policy,
         options: SqliteConnectOptions,
     ) -> Result<Self, RegistryError> {
-        let base = base_of(path, key, policy);
+        let mut base = base_of(path, key, policy);
         let readers = readers(options, policy);
         let mut reader = readers.acquire().await.map_err(base.failed("open the registry"))?;
         match schema(&mut reader, path, KNOWN).await? {
@@ -154,6 +156,7 @@ impl SqliteRegistry {
             }
             _ => check_key(&base, &mut reader, false).await?,
         }
+        base.is_resealed = reseal::is_done(&base, &mut reader).await?;
         drop(reader);
         Ok(Self { base: Arc::new(base), readers, writer: None })
     }
@@ -176,7 +179,7 @@ impl SqliteRegistry {
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         let (path, policy, now) = (*path, *policy, *now);
-        let base = base_of(path, key, policy);
+        let mut base = base_of(path, key, policy);
         let there = make_file(path)?;
         let options = options(path, policy);
         let mut connection = options.connect().await.map_err(base.failed("open the registry"))?;
@@ -205,6 +208,7 @@ impl SqliteRegistry {
             migrate(&mut connection, path, upgrade).await?;
         }
         check_key(&base, &mut connection, true).await?;
+        base.is_resealed = reseal::is_done(&base, &mut connection).await?;
         if there <= policy.registry_check_bytes {
             enable_incremental_vacuum(&base, &mut connection).await;
         }

@@ -9,6 +9,7 @@ pub(crate) mod health;
 pub(crate) mod hidden_tasks;
 pub(crate) mod mutation;
 pub(crate) mod removal;
+pub(crate) mod reseal;
 pub(crate) mod reserve;
 pub(crate) mod task_commit;
 pub(crate) mod transaction;

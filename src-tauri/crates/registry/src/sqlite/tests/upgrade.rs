@@ -1,5 +1,7 @@
 //! The next version's migration, made up here.
 
+mod stored_values;
+
 use std::fs;
 use std::path::Path;
 

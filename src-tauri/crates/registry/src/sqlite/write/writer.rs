@@ -20,6 +20,7 @@ use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::maintenance::{compact, prune_stretch, shrink_step};
 use crate::sqlite::write::cache::WriterCache;
 use crate::sqlite::write::mutation::{Mutation, MutationOutcome};
+use crate::sqlite::write::reseal::Resealing;
 use crate::sqlite::write::transaction::WriteTransaction;
 use crate::sqlite::{StoreContext, errors};
 
@@ -63,8 +64,10 @@ impl Writer {
             base.health.met(RecordingFault::DiskFull);
         }
         let cache = WriterCache::default();
+        let resealing = Resealing::needed(&base);
         let writer_loop = WriterLoop {
             base,
+            resealing,
             connection,
             readers,
             reserve,
@@ -127,6 +130,8 @@ struct WriterLoop {
     readers: SqlitePool,
     reserve: DiskReserve,
     cache: WriterCache,
+    /// Values of an earlier version that are sealed anew while nothing else is to do.
+    resealing: Option<Resealing>,
     /// When the reserve may be made again.
     restore_at: Option<Instant>,
     /// Makes the next commit durable and reports it as failed.
@@ -154,7 +159,7 @@ impl From<sqlx::Error> for TransactionError {
 impl WriterLoop {
     async fn work(mut self, mut queue: mpsc::Receiver<WriterJob>) {
         let mut closing = Vec::new();
-        while let Some(first) = queue.recv().await {
+        while let Some(first) = self.next_job(&mut queue).await {
             let mut waiting = PendingWrites::new();
             let mut next = Some(first);
             while let Some(job) = next {
@@ -200,6 +205,29 @@ impl WriterLoop {
         for answer in closing {
             let _ = answer.send(closed.clone());
         }
+    }
+
+    /// The next job; while none waits, values of an earlier version are sealed anew.
+    async fn next_job(&mut self, queue: &mut mpsc::Receiver<WriterJob>) -> Option<WriterJob> {
+        while let Some(mut resealing) = self.resealing.take_if(|_| self.base.health.fault().is_none()) {
+            match queue.try_recv() {
+                Ok(job) => {
+                    self.resealing = Some(resealing);
+                    return Some(job);
+                }
+                Err(mpsc::error::TryRecvError::Disconnected) => return None,
+                Err(mpsc::error::TryRecvError::Empty) => {}
+            }
+            match resealing.step(&self.base, &mut self.connection).await {
+                Ok(true) => self.resealing = Some(resealing),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "values of an earlier version could not be sealed anew; the next start tries again");
+                    self.roll_back().await;
+                }
+            }
+        }
+        queue.recv().await
     }
 
     async fn prune_stretch(&mut self, before: Timestamp) -> Result<u64, RegistryError> {
