@@ -30,6 +30,7 @@ mod repeated_calls;
 mod revocation;
 mod silent_core;
 mod statements;
+mod stored_limits;
 mod survival;
 mod torture_clock;
 mod torture_disk;
