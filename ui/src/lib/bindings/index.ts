@@ -1318,7 +1318,7 @@ rows: Array<LimitRow>, };
 export type LimitRow = {
 /** What is limited, in plain words. */
 name: string,
-/** For whom: `everyone`, `agents`, `agent NAME`, `server NAME`. */
+/** For whom: `everyone`, `agents`, `agent NAME`, `server NAME`, `task ID`. */
 scope: string,
 /** In use now. */
 used: number, most: number,
@@ -1911,9 +1911,9 @@ content?: object | null, };
 
 /** What clean-up removes, or removed. */
 export type RemovalDto = {
-/** Tasks that lose their payloads and stay. */
+/** Tasks that lose contents and stay. */
 payloadTasks: number,
-/** Bytes of these payloads. */
+/** Bytes of these contents. */
 payloadBytes: number,
 /** Tasks that go with all that belongs to them. */
 tasks: number,
@@ -2270,14 +2270,20 @@ currency: string, };
 export type SetStorage = {
 /** Payloads of tasks that ended longer ago go. */
 payloadAgeMs: number | null,
-/** Payload bytes in all. */
+/** Bytes of the contents of all tasks. */
 payloadBytes: number | null,
-/** Payload bytes of one agent. */
+/** The same of one agent. */
 agentPayloadBytes: number | null,
-/** Payload bytes of one server. */
+/** The same of one server. */
 serverPayloadBytes: number | null,
 /** Tasks that ended longer ago go. */
 taskAgeMs: number | null,
+/** How many tasks are stored. */
+tasks: number | null,
+/** Stored tasks of one agent. */
+agentTasks: number | null,
+/** Stored tasks of one server. */
+serverTasks: number | null,
 /** Audit segments that are older go. */
 auditAgeMs: number | null,
 /** Only say what would exceed these limits and when it would go; nothing is set. */
@@ -2572,6 +2578,8 @@ reserveWantedBytes: number,
 oldestTask: string | null,
 /** What is stored. */
 stored: StoredDto,
+/** Bytes of the contents of all tasks, which `limits.payloadBytes` limits. */
+contentBytes: number,
 /** Audit segments that were removed, each with a tombstone. */
 removedSegments: number,
 /** The limits that hold. */
@@ -2587,14 +2595,20 @@ waitsUntil: string | null, };
 export type StorageLimitsDto = {
 /** Payloads of tasks that ended longer ago go. */
 payloadAgeMs: number,
-/** Payload bytes in all; beyond it the oldest go. */
+/** Bytes of the contents of all tasks (payloads, raw messages, questions, status lines); beyond it the oldest go. */
 payloadBytes: number,
-/** Payload bytes of one agent. */
+/** The same of one agent. */
 agentPayloadBytes: number,
-/** Payload bytes of one server. */
+/** The same of one server. */
 serverPayloadBytes: number,
 /** Tasks that ended longer ago go. */
 taskAgeMs: number,
+/** Stored tasks; beyond it those that ended first go. */
+tasks: number,
+/** Stored tasks of one agent. */
+agentTasks: number,
+/** Stored tasks of one server. */
+serverTasks: number,
 /** Audit segments that are older go. */
 auditAgeMs: number, };
 
@@ -2603,7 +2617,11 @@ export type StoredDto = { tasks: StoredKindDto,
 /** Arguments, results, answers and errors. */
 payloads: StoredKindDto,
 /** Payloads that no limit removes: their task is open, held, unanswered or undelivered. */
-keptPayloads: StoredKindDto, rawMessages: StoredKindDto, statusLines: StoredKindDto, changes: StoredKindDto,
+keptPayloads: StoredKindDto,
+/** Tasks that no limit removes for the same reasons, with the bytes of all their contents. */
+keptTasks: StoredKindDto, rawMessages: StoredKindDto,
+/** Questions and their forms. */
+questions: StoredKindDto, statusLines: StoredKindDto, changes: StoredKindDto,
 /** Audit rows that are still there. */
 audit: StoredKindDto, };
 

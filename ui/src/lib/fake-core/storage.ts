@@ -53,7 +53,13 @@ export const LIMIT_ROWS: LimitRow[] = [
   { name: "sessions", scope: "agent nightly-ops", used: 3, most: 200, unit: "count" },
   { name: "open questions", scope: "everyone", used: 11, most: 1_000, unit: "count" },
   { name: "open questions", scope: "server warehouse", used: 4, most: 256, unit: "count" },
-  { name: "stored contents of tasks", scope: "agent research-7", used: 611_000_000, most: 1_073_741_824, unit: "bytes" },
+  {
+    name: "stored contents of tasks",
+    scope: "agent research-7",
+    used: 611_000_000,
+    most: 1_073_741_824,
+    unit: "bytes",
+  },
   { name: "stored contents of tasks", scope: "everyone", used: 1_336_100_000, most: 2_147_483_648, unit: "bytes" },
   { name: "stored tasks", scope: "everyone", used: 12_480, most: 500_000, unit: "count" },
 ];

@@ -6,7 +6,8 @@ export const STORAGE = {
   title: "Storage",
   failed: "The storage figures could not be loaded.",
   again: "Try again",
-  used: (used: number, most: number) => `${bytes(used)} of ${bytes(most)} for what tasks hold: arguments, answers, results, messages, questions`,
+  used: (used: number, most: number) =>
+    `${bytes(used)} of ${bytes(most)} for what tasks hold: arguments, answers, results, messages, questions`,
   kinds: {
     tasks: "Tasks",
     payloads: "Arguments, answers, results",
