@@ -8,8 +8,8 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::PersonId;
 use domain::ports::{
-    AnchorFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, CheckpointStore as _, LogHead, LogSigner,
-    PortFuture, Registry as _, SecretError, SignedHead,
+    AnchorFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
+    SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
 use parking_lot::Mutex;
@@ -75,12 +75,18 @@ impl AnchorFiles for Disk {
     }
 
     fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFault>> {
-        let done = self.here(|files| Some(drop(files.entry(path.to_owned()).or_default())));
+        let done = self.here(|files| {
+            files.entry(path.to_owned()).or_default();
+            Some(())
+        });
         Box::pin(async move { done })
     }
 
     fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFault>> {
-        let done = self.here(|files| Some(files.get_mut(path)?.push_str(&note)));
+        let done = self.here(|files| {
+            files.get_mut(path)?.push_str(&note);
+            Some(())
+        });
         Box::pin(async move { done })
     }
 

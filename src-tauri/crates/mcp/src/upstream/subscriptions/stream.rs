@@ -82,9 +82,10 @@ impl<W, A> SubscriptionStream<W, A> {
 
 fn failure(end: Option<Result<Answer, LinkError>>) -> OpenFailure {
     match end {
-        Some(Err(LinkError::Broken { .. } | LinkError::NoAnswer(_) | LinkError::RateLimited(_))) | None => {
-            OpenFailure::Failed
-        }
+        Some(Err(
+            LinkError::Broken { .. } | LinkError::NoAnswer(_) | LinkError::GivenUp | LinkError::RateLimited(_),
+        ))
+        | None => OpenFailure::Failed,
         Some(Ok(Answer::Result(_) | Answer::Error(_))) => OpenFailure::Refused,
         Some(Err(LinkError::Unauthorized { .. } | LinkError::Unreadable { .. })) => OpenFailure::Refused,
     }
