@@ -50,7 +50,7 @@ describe("the truth line", () => {
       says: "working, 38 %",
       unsaid: null,
       heard: "last heard 8 s ago",
-      next: "next poll in 22 s",
+      next: "next check in 22 s",
       then: "runs until it ends",
       isStale: false,
     });
@@ -95,7 +95,7 @@ describe("the truth line", () => {
     });
     expect(statusLine(ended, NOW, false, "mara").then).toMatch(/^its server was ended by you at /);
     expect(statusLine(ended, NOW, false, "tom").then).toMatch(/^its server was ended by mara at /);
-    expect(statusLine(ended, NOW, false).next, "and nothing is polled").toBe("no more polls");
+    expect(statusLine(ended, NOW, false).next, "and nothing is checked").toBe("no more checks");
     const asked = { ...ended, intent: wish({ state: "asked" }) };
     expect(cancelSteps(asked, NOW, null).at(-1)?.text).toBe("The process of warehouse ended");
   });
@@ -138,7 +138,7 @@ describe("the steps of a stop", () => {
       "Still working on warehouse",
       "Cancelled, or finished first",
     ]);
-    expect(list[2]?.proof).toBe("It obeyed 3 of 9 earlier cancels. Next poll in 26 s.");
+    expect(list[2]?.proof).toBe("It obeyed 3 of 9 earlier cancels. Next check in 26 s.");
     expect(list[3]?.todo, "the end is still open").toBe(true);
   });
 

@@ -83,7 +83,7 @@ export const agentsText = {
       connected: (client: string | null) => `Connected: ${client ?? "its program"}. Waiting for its first call…`,
       called: (client: string | null) => `Connected: ${client ?? "its program"} made its first call.`,
     },
-    noAddress: "No HTTP address is open, so only the command works.",
+    noAddress: "No web address is open for agents, so only the command works.",
     done: "I have it",
     announced: (name: string) => `${name} was added. Its token is shown only once.`,
     lost: "The token was not copied. Revoke this agent and add it again if you need it.",

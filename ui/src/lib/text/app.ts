@@ -85,7 +85,7 @@ export const APP = {
   noNotices: "No notifications",
   noNoticesWhy: "This system has no notification service. The window and the tray still show what needs you.",
   paused: (until: string) => `Notifications paused until ${until}`,
-  connecting: "Connecting to the core…",
+  connecting: "Connecting to Taskwarden…",
   connection: "Connection to the core",
   lostTitle: "The core does not answer.",
   lostAsOf: (time: string, ago: string) =>

@@ -234,7 +234,7 @@ export const budgetsText = {
     programNote: "Determines what its model sees of a result",
     programNone: "as it reports itself",
     model: "Model",
-    modelNote: "Sets tokenizer and window",
+    modelNote: "Sets the window, and how tokens are counted",
     modelNone: "not set",
     modelIs: (name: string, size: string) => `${name}, ${size}`,
     family: "Tokenizer",
@@ -250,7 +250,7 @@ export const budgetsText = {
     bad: "Enter a whole number of tokens, such as 200,000 or 200k.",
     save: "Save",
     saved: (agent: string) => `Saved. ${agent} is counted this way from now on.`,
-    choicesFailed: "The models and tokenizers could not be loaded.",
+    choicesFailed: "The models could not be loaded.",
   },
 
   waste: {
@@ -258,7 +258,7 @@ export const budgetsText = {
     note: "last 24 hours",
     columns: {
       server: "Server",
-      looks: "Polls",
+      looks: "Checks",
       empty: "Nothing new",
       share: "Share",
       hasty: "Too soon",

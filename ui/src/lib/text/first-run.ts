@@ -39,7 +39,7 @@ export const firstRunText = {
       ["Cursor, VS Code", "one entry"],
       ["Codex, Gemini CLI", "one command"],
     ],
-    others: "and any program that speaks MCP",
+    others: "and other programs that call tools",
   },
   server: {
     title: "Add a server",
@@ -122,7 +122,7 @@ export const firstRunText = {
     connected: (time: string, client: string) => `Connected ${time} · ${client}`,
     calls: (n: number) => (n === 0 ? "No tool call yet." : `${plural(n, "tool call")} so far.`),
     failed: "The settings were not made",
-    noAddress: "No HTTP address is open, so only a command can connect.",
+    noAddress: "No web address is open for agents, so only a command can connect.",
     nextServer: "Next: add a server",
     nextServerNote: "The agent reaches the servers you add here. You see each command before it runs.",
     addServer: "Add a server",

@@ -120,10 +120,10 @@ export const inboxText = {
     says: "Server says ",
     unknownTask: "unknown task",
     lastHeard: (when: string) => `last heard ${when}`,
-    look: (when: string) => `next poll ${when}`,
+    look: (when: string) => `next check ${when}`,
     paused: "waiting for you does not count toward its time limit",
     forgets: (when: string) => `the server drops it ${when}`,
-    missed: (n: number) => plural(n, "unanswered poll", "unanswered polls"),
+    missed: (n: number) => plural(n, "unanswered check", "unanswered checks"),
   },
   toAnswer: "to answer",
   past: (length: string, why: "agreed" | "usual" | null) =>
@@ -137,7 +137,7 @@ export const inboxText = {
 
   link: {
     heading: "Where the link leads",
-    ascii: (ascii: string) => `This address uses look-alike characters. In plain ASCII: ${ascii}`,
+    ascii: (ascii: string) => `This address uses look-alike characters. In plain letters: ${ascii}`,
     plain: "The connection is not encrypted.",
     here: "This is a page on this machine.",
     password: "The address contains a user name or a password.",
@@ -196,7 +196,7 @@ export const inboxText = {
 
   blocked: {
     heading: "What is known",
-    said: (server: string) => `${server} requires a new sign-in. Its tasks cannot be polled until then.`,
+    said: (server: string) => `${server} requires a new sign-in. Taskwarden cannot check its tasks until then.`,
     open: (server: string) => `Show ${server}`,
   },
 
@@ -278,7 +278,7 @@ export const inboxText = {
     since: "In the inbox since",
     protocol: (version: string) => `protocol ${version}`,
     noTasks: "no task support",
-    pushes: "pushes changes",
+    pushes: "reports changes itself",
     usualRange: (from: string, to: string) => `${from} to ${to}`,
     obeyed: (n: number, of: number) => `${count(n)} of ${count(of)}`,
     noCancels: "none requested yet",
@@ -379,7 +379,7 @@ export const inboxText = {
   },
   resolve: {
     title: "Mark it resolved?",
-    what: "The task is closed here and no longer polled. Nothing is sent to the server.",
+    what: "The task is closed here and no longer checked. Nothing is sent to the server.",
     note: "What happened to it",
     keep: "Keep it open",
     resolve: "Mark resolved",

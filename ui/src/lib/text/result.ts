@@ -60,7 +60,7 @@ export const resultText = {
   link: {
     host: "Host",
     address: "Address",
-    reads: (ascii: string) => `in ASCII: ${ascii}`,
+    reads: (ascii: string) => `in plain letters: ${ascii}`,
     lookalike: "This address uses look-alike characters.",
     plain: "Not encrypted: others can read what is sent there.",
     password: "The part before the @ is not the host.",

@@ -67,8 +67,8 @@ export const serversText = {
     connecting: "Connecting",
     unknown: "Not tried yet",
     notAgreed: "Not allowed yet",
-    pushes: "pushes changes",
-    asked: "polled for changes",
+    pushes: "reports changes itself",
+    asked: "is asked for changes",
     kept: "calls run as tasks",
     allow: "review and allow it",
     retry: (when: string) => `retry ${when}`,
@@ -106,7 +106,6 @@ export const serversText = {
     unknown: "No connection was tried since the core started.",
     downWithoutRetry: "No retry until its address changes.",
     stderr: "Last error output of the program",
-    stderrNote: (name: string) => `Text from ${name}`,
     tools: "Tools",
     findTool: "Find a tool",
     noTool: (text: string) => `No tool matches “${text}”.`,
@@ -124,7 +123,6 @@ export const serversText = {
     destructive: "destructive",
     destructiveTitle: "The server marks this tool as destructive",
     readOnly: "read-only",
-    readOnlyTitle: "The server marks this tool as read-only",
     usual: (usual: UsualResult) => plural(`≈ ${shortTokens(usual.median, "exact")}`, "token"),
     usualTitle: ({ median, largest, samples }: UsualResult) =>
       `Usual result: about ${plural(shortTokens(median, "exact"), "token")} in an agent’s window, at most ${shortTokens(largest, "exact")} in the last ${count(samples)}.`,
@@ -202,7 +200,7 @@ export const serversText = {
       late === 0 ? `none of ${plural(open, "open task")}` : `${count(late)} of ${plural(open, "open task")}`,
     failed: "The figures could not be read",
     typicalCall: "Typical call",
-    typicalPoll: "Typical poll",
+    typicalPoll: "Typical check",
     p95: (within: string) => `95 % within ${within}`,
     noReply: "no answer yet",
     errors: "Errors in 24 h",
@@ -210,15 +208,15 @@ export const serversText = {
       all === 0
         ? kind === "calls"
           ? "no call yet"
-          : "no poll yet"
-        : `${count(failed)} of ${plural(all, kind === "calls" ? "call" : "poll")}`,
+          : "not asked yet"
+        : `${count(failed)} of ${plural(all, kind === "calls" ? "call" : "check")}`,
     obeys: "Obeys cancel",
     usuallyWithin: (within: string) => `usually within ${within}`,
     upSince: "Connected since",
     notUp: "Connection",
     times: "Reply times",
     timesOfCalls: "calls, last 6 h",
-    timesOfPolls: "polls, last 6 h",
+    timesOfPolls: "checks on tasks, last 6 h",
     nothingAsked: "Nothing was asked of it in the last 6 hours.",
     chart: (top: string) => `Reply times of the last 6 hours, up to ${top}; the table below has the figures`,
     half: "half are faster",
@@ -231,13 +229,14 @@ export const serversText = {
     errorsHour: "Errors 1 h",
     errorsDay: "Errors 24 h",
     calls: "Calls",
-    polls: "Polls",
+    polls: "Checks on tasks",
     since: (when: string) => `Measured since Taskwarden was started, ${when}.`,
     lastError: "Last error",
-    lastErrorAt: (request: "call" | "poll", when: string) => `a ${request}, ${when}`,
+    lastErrorAt: (request: "call" | "poll", when: string) =>
+      `${request === "call" ? "a call" : "a check on a task"}, ${when}`,
     changes: "Changes",
-    push: "It pushes changes",
-    poll: "It is polled for changes",
+    push: "It reports changes itself",
+    poll: "It is asked for changes",
     noPush: "It has no tasks; its calls run as tasks of Taskwarden",
   },
 
@@ -430,7 +429,7 @@ export const serversText = {
       withSecrets
         ? `Your secret would be sent to ${host} unencrypted; use https:// if the server supports it.`
         : `Others can read what is sent to ${host}; use https:// if the server supports it.`,
-    lookalike: (host: string, ascii: string) => `${host} uses look-alike characters. In plain ASCII: ${ascii}`,
+    lookalike: (host: string, ascii: string) => `${host} uses look-alike characters. In plain letters: ${ascii}`,
     makeSecret: "Make it a secret",
     makeSecrets: "Make them secrets",
   },

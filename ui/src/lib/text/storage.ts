@@ -13,16 +13,16 @@ export const STORAGE = {
     payloads: "Arguments, answers, results",
     keptPayloads: "of these still needed",
     keptTasks: "of these still needed",
-    rawMessages: "Raw messages",
+    rawMessages: "Messages as they were sent",
     questions: "Questions",
-    statusLines: "Status lines",
-    changes: "Changes",
+    statusLines: "Status messages of servers",
+    changes: "Changes of tasks and settings",
     audit: "Audit rows",
   },
   neededNote: "Their task is open, held, unanswered or not delivered. Limits do not remove them.",
   columns: { kind: "What", rows: "Rows", bytes: "Size" },
   file: (file: number, free: number) =>
-    `The registry is ${bytes(file)} on disk${free > 0 ? `, ${bytes(free)} of it free` : ""}.`,
+    `The file that holds all of it, the registry, takes ${bytes(file)} on disk${free > 0 ? `, ${bytes(free)} of it free` : ""}.`,
   oldest: (when: string) => `The oldest task is from ${when}.`,
   reserve: (held: number) =>
     `${bytes(held)} are reserved so that your decisions can be recorded when the disk is full.`,
@@ -70,7 +70,7 @@ export const STORAGE = {
   },
   audit: {
     title: "Audit log",
-    hint: "Each row is chained to the one before, so later changes can be detected.",
+    hint: "Each row holds a fingerprint of the row before, so that a later change is found.",
     verify: "Check now",
     whole: (first: number, last: number) =>
       last === 0
@@ -103,6 +103,12 @@ export function removal(what: {
   return listed(parts);
 }
 
+/** Names of the core that would need an explanation. */
+const LIMIT_NAMES: Readonly<Record<string, string>> = {
+  "bodies of requests": "contents of requests",
+  "open subscriptions": "agents that wait for changes",
+};
+
 export const LIMITS = {
   title: "Limits",
   note: "How much of each limit servers and agents use. Part of each limit is reserved for others and for you.",
@@ -110,6 +116,7 @@ export const LIMITS = {
   again: "Try again",
   of: (used: string, most: string) => `${used} of ${most}`,
   all: (n: number) => `Show all ${count(n)}`,
+  name: (core: string): string => (Object.hasOwn(LIMIT_NAMES, core) ? (LIMIT_NAMES[core] ?? core) : core),
   nearly: "nearly used up",
   none: "No limit is in use.",
 } as const;

@@ -26,7 +26,7 @@ const found = (change: Partial<ConnectionCheck>) =>
 
 describe("a connection check", () => {
   it("says when the last request came and through which door", () => {
-    expect(found({}).get("token")).toMatchObject({ tone: "success", note: "over HTTP" });
+    expect(found({}).get("token")).toMatchObject({ tone: "success", note: "by web address" });
     expect(found({}).get("token")?.title).toContain("2 min ago");
     expect(found({ seenThrough: null }).get("token")?.note).toContain("before Taskwarden");
   });
@@ -44,7 +44,7 @@ describe("a connection check", () => {
   it("tells a closed address from one that does not answer", () => {
     expect(found({ http: null, url: null, urlWhy: "port 7717 is used" }).get("http")).toMatchObject({
       tone: "neutral",
-      title: "No HTTP address is open",
+      title: "No web address is open",
     });
     const silent = found({ http: { tookMs: 3_000, why: "Nothing listens there." } }).get("http");
     expect(silent).toMatchObject({ tone: "attention" });

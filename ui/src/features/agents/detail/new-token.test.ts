@@ -59,6 +59,6 @@ describe("the tabs of an agent", () => {
     await shown.find("aside [role=tabpanel]", "Sessions");
     expect(backend.called.some((one) => one.name === "agents.check")).toBe(false);
     await shown.press("aside [role=tabpanel] button", "Check connection");
-    await shown.find("aside [role=tabpanel]", "Its HTTP address answers");
+    await shown.find("aside [role=tabpanel]", "Its web address answers");
   });
 });

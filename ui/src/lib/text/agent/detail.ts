@@ -4,7 +4,7 @@ import { count, plural } from "$lib/format/count";
 
 type Door = "command" | "http";
 
-const DOORS: Readonly<Record<Door, string>> = { command: "command", http: "HTTP" };
+const DOORS: Readonly<Record<Door, string>> = { command: "command", http: "web address" };
 
 export const agentDetailText = {
   tabs: {
@@ -30,7 +30,7 @@ export const agentDetailText = {
     door: (door: Door, since: string) => `${DOORS[door]}, since ${since}`,
     doorTitle: {
       command: "It runs taskwarden connect",
-      http: "It calls the HTTP address",
+      http: "It calls Taskwarden’s web address",
     } satisfies Record<Door, string>,
     last: (when: string) => `last request ${when}`,
     unnamed: "Program without a name",
@@ -51,17 +51,17 @@ export const agentDetailText = {
     again: "Check again",
     failed: "The check could not be made",
     tokenUsed: (when: string) => `Its token is accepted: the last request came ${when}`,
-    through: (door: Door) => (door === "http" ? "over HTTP" : "by command"),
+    through: (door: Door) => (door === "http" ? "by web address" : "by command"),
     beforeStart: "before Taskwarden was last started",
     tokenUnused: "No request has come with its token yet",
     tokenUnusedWhy: "Paste the settings of its Token tab into its program, then restart the program.",
     neverSeen: "It has never connected",
     neverSeenWhy:
       "Paste the settings that were shown with its token into its program, then restart the program. If they are lost, make a new token.",
-    http: "Its HTTP address answers",
-    httpFailed: "Its HTTP address does not answer",
+    http: "Its web address answers",
+    httpFailed: "Its web address does not answer",
     httpFailedWhy: (why: string) => `${why} Restart Taskwarden, or choose another port with --listen.`,
-    httpOff: "No HTTP address is open",
+    httpOff: "No web address is open",
     httpOffWhy: "Programs that start a command still connect.",
     command: "taskwarden connect reaches the core",
     commandFailed: "taskwarden connect does not reach the core",

@@ -31,5 +31,6 @@ export const chainText = {
 
 export const recordText = {
   title: "Record",
-  noContent: "Arguments, answers and results are never part of the log.",
+  noContent:
+    "The fields as they are stored, under their stored names. Arguments, answers and results are never part of the log.",
 } as const;

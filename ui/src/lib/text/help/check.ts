@@ -31,7 +31,7 @@ export const AFTER_QUIT = {
   /** In the list of sections. */
   short: "After quit",
   note: "Quitting ends the core and its window. This goes on:",
-  remote: "Tasks on servers at web addresses. Taskwarden polls them again when it starts.",
+  remote: "Tasks on servers at web addresses. Taskwarden checks them again when it starts.",
   none: "No local server runs now, so no process stays.",
   kept: (n: number, time: string) =>
     `${plural(n, "local server")}, held for ${time}. If Taskwarden is not back by then, ${n === 1 ? "it ends with its" : "they end with their"} tasks.`,

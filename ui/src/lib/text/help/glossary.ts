@@ -22,6 +22,10 @@ export const GLOSSARY = [
     means: "Each row of the audit log holds the hash of the row before it, so that a changed or missing row shows.",
   },
   {
+    word: "Check",
+    means: "A short request to the server that asks how a task is doing (a poll); servers may ask for longer pauses.",
+  },
+  {
     word: "Control token",
     means: "A secret that lets a program of yours watch or end tasks, within the limits that you set for it.",
   },
@@ -71,22 +75,18 @@ export const GLOSSARY = [
     means: "A question, a held result, a decision, or a task that was lost or never confirmed; it waits for a person.",
   },
   { word: "Never read", means: "Results that no agent read." },
-  { word: "No news", means: "The server has not been heard for several polls; the task may still run." },
+  { word: "No news", means: "The server has not answered several checks; the task may still run." },
   {
     word: "Not confirmed by the server",
     means: "A call was sent and its reply can no longer arrive; nobody knows whether it ran.",
   },
   { word: "Not obeyed", means: "Cancels after which the server did not end the task." },
-  { word: "Not watched", means: "Taskwarden no longer polls the task; it may still run on its server." },
-  { word: "Nothing new", means: "Polls by which the agent learned nothing that it did not know." },
+  { word: "Not watched", means: "Taskwarden no longer checks the task; it may still run on its server." },
+  { word: "Nothing new", means: "Checks by which the agent learned nothing that it did not know." },
   { word: "Open", means: "A task that has not ended yet." },
   {
     word: "Passed",
     means: "Tokens that Taskwarden gave to an agent’s program, counted exactly; its model may see less.",
-  },
-  {
-    word: "Poll",
-    means: "A short request to the server that asks how a task is doing; servers may ask for longer pauses.",
   },
   { word: "Prompts and resources", means: "Texts and files that a server offers beside its tools." },
   {
@@ -94,9 +94,12 @@ export const GLOSSARY = [
     means:
       "The version of MCP tasks that a server speaks: 2026-07-28, or 2025-11-25, which was an experiment. A server without tasks still answers calls.",
   },
-  { word: "Pushes changes", means: "The server reports changes by itself, so no poll is needed." },
   { word: "Read-only", means: "The server says that this tool changes nothing." },
   { word: "Registry", means: "The file in which Taskwarden keeps tasks, answers and the audit log." },
+  {
+    word: "Reports changes",
+    means: "The server reports changes of a task itself (it pushes them), so no check is needed.",
+  },
   { word: "Result held", means: "A result that its agent does not get until you, or a rule, release it." },
   { word: "Revoke", means: "Takes access away from an agent: to one task, or to everything." },
   {
@@ -113,7 +116,7 @@ export const GLOSSARY = [
   { word: "Stalled questions", means: "Questions that waited too long for their answer." },
   {
     word: "Stop watching",
-    means: "Taskwarden no longer polls a task; the server is not told, and the task may continue.",
+    means: "Taskwarden no longer checks a task; the server is not told, and the task may continue.",
   },
   { word: "Task", means: "Work on a server that outlives the call that began it." },
   {
@@ -124,9 +127,12 @@ export const GLOSSARY = [
     word: "Token",
     means: "The unit in which models count text; also the secret with which an agent proves who it is.",
   },
-  { word: "Tokenizer", means: "How a model cuts text into tokens; each family of models has its own." },
+  {
+    word: "Tokenizer",
+    means: "How a model cuts text into tokens. Each family of models has its own: o200k is that of GPT-4o and later.",
+  },
   { word: "Tokens wasted", means: "Tokens of everything that stands in the row, which came into windows for nothing." },
-  { word: "Too soon", means: "Polls that came before the pause was over that the server asks for." },
+  { word: "Too soon", means: "Checks that came before the pause was over that the server asks for." },
   { word: "Tool", means: "One thing that a server can do when it is called, such as to search or to deploy." },
   {
     word: "Tool definitions",
