@@ -33,3 +33,4 @@ export type { Tone } from "./tones";
 export { default as SectionList } from "./layout/SectionList.svelte";
 export { default as ResizeEdge } from "./layout/ResizeEdge.svelte";
 export { Pane, PANES } from "./layout/pane.svelte";
+export { wideScreen } from "./layout/wide-screen";
