@@ -1,10 +1,9 @@
-/* The whole app on made-up data: `fake.html?tasks=28&inbox=6&servers=5&audit=18204&changes=0&connection=live&theme=dark`.
+/* The whole app on made-up data: `fake.html?tasks=28&inbox=7&servers=6&audit=18204&changes=0&connection=live&theme=dark`.
    For looking and for journeys without a core; never part of the product. */
 import { mount } from "svelte";
 import App from "../src/App.svelte";
 import { fake, type FakeOptions } from "$lib/fake-core/backend";
-import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
-import { makeRows } from "$lib/fake-core/rows";
+import { AGENTS, INBOX, SERVERS, TASKS } from "$lib/fake-core/core-state";
 import { DISK_FULL } from "$lib/fake-core/storage";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
@@ -17,10 +16,10 @@ const connection =
   (["live", "connecting", "lost", "stale"] as const).find((one) => one === query.get("connection")) ?? "live";
 const theme = (["light", "dark"] as const).find((one) => one === query.get("theme")) ?? "system";
 const options: FakeOptions = {
-  tasks: number("tasks", 28),
-  inbox: number("inbox", 6),
-  servers: number("servers", 5),
-  agents: number("agents", 5),
+  tasks: number("tasks", TASKS),
+  inbox: number("inbox", INBOX),
+  servers: number("servers", SERVERS),
+  agents: number("agents", AGENTS),
   audit: number("audit", 18_204),
   ...(query.get("disk") === "full" ? { recording: DISK_FULL } : {}),
   changesPerSecond: number("changes", 0),
@@ -28,12 +27,7 @@ const options: FakeOptions = {
   settings: { theme },
   core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
 };
-const halted = number("halt", 0);
-if (halted > 0) {
-  const rows = makeRows(halted, 0, STORY_NOW);
-  const tasks = haltedTasks(rows, ["confirmed", "notConfirmed", "acknowledged", "confirmed", "requested"], STORY_NOW);
-  options.halt = haltOf(tasks, STORY_NOW - 48_000);
-}
+if (query.has("halt")) options.halt = ["confirmed", "notConfirmed", "acknowledged", "confirmed", "requested"];
 if (query.has("still")) {
   options.now = STORY_NOW;
   clock.freeze(STORY_NOW);

@@ -77,14 +77,14 @@ describe("the first lines", () => {
 
 describe("figures over time", () => {
   const starts = Array.from({ length: 24 }, (_, at) => new Date(STORY_NOW - (23 - at) * 3_600_000).toISOString());
-  const { points } = makeChart(starts, STORY_NOW, 3);
+  const { points } = makeChart(starts, STORY_NOW, budgets(3));
 
   it("are spoken part by part, and what nobody measured is not told as nothing", () => {
     const gap = points.find(isGap);
     const counted = points.find((point) => point.tokens > 0);
     if (!gap || !counted) throw new Error("both were made");
     expect(spoken(gap, "03:00 to 04:00")).toBe("03:00 to 04:00: Not measured: Taskwarden did not run.");
-    expect(spoken(counted, "09:00 to 10:00")).toMatch(/^09:00 to 10:00: ≈ [\d.]+k? came in, .* kept out$/);
+    expect(spoken(counted, "09:00 to 10:00")).toMatch(/^09:00 to 10:00: ≤ [\d.]+k? came in, .* kept out$/);
     expect(spoken({ ...counted, countedHours: 3, hours: 6 }, "then")).toContain("Measured in 3 of 6 hours.");
   });
 

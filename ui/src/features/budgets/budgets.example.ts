@@ -1,14 +1,13 @@
 /* Made-up budgets for the stories and tests: one of each state, and what a hostile server would send. */
-import type { AgentFacts, BudgetDto, ComingDto, PriceDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, ComingDto, PriceDto } from "$lib/bindings";
 import { CODEX, FAMILIES, makeBudgets, windowOf } from "$lib/fake-core/budgets";
 import { iso } from "$lib/fake-core/random";
 import { makeAgents } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
 
-const rows = Array.from({ length: 6 }, (_, at) => ({ id: `hdl_7f3k9q2${at}` }) as TaskRow);
 export const agents = (count: number): AgentFacts[] =>
   makeAgents(count, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
-export const budgets = (count: number): BudgetDto[] => makeBudgets(agents(count), rows, STORY_NOW);
+export const budgets = (count: number): BudgetDto[] => makeBudgets(agents(count), null, STORY_NOW);
 
 const [RESEARCH] = budgets(5);
 /** `research-7`, the fullest of the design. */
@@ -58,7 +57,7 @@ export const UNKNOWN_SIZE = aBudget({
   windowTokens: null,
   windowFrom: null,
   fullInMs: null,
-  now: windowOf("win_u", [24_000, 620, 8_020, 28_100, 4_900, 0], "atMost", 640_000, STORY_NOW),
+  now: windowOf("win_u", [24_000, 620, 8_020, 28_100, 4_900, 0], "atMost", 28_000, STORY_NOW),
   coming: [coming({ exactness: "atMost", state: "ready" })],
 });
 export const UNSEEN = aBudget({
@@ -72,7 +71,7 @@ export const UNSEEN = aBudget({
 export const OVERFULL = aBudget({
   agent: "overfull",
   agentId: "agt_over",
-  now: windowOf("win_o", [11_402, 616, 10_204, 826_330, 12_212, 21_444], "exact", 2_410_118, STORY_NOW, {
+  now: windowOf("win_o", [11_402, 616, 10_204, 826_330, 12_212, 21_444], "exact", 379_348, STORY_NOW, {
     fullTimes: 4,
   }),
   fullInMs: null,

@@ -11,7 +11,7 @@ const failed: ApiError = { code: "failed", message: "the registry is full", hint
 const throwing = (): never => {
   throw failed;
 };
-const five: FakeOptions = { agents: made.agents(5), budgets: made.budgets(5) };
+const five: FakeOptions = {};
 const priced: FakeOptions = { ...five, prices: [...made.PRICES] };
 const screen = (
   fake: FakeOptions = five,
@@ -46,7 +46,7 @@ export default {
     "a part of the chart": screen(priced, { click: [".chart"] }),
     "nothing over time": screen({
       ...five,
-      calls: { "budgets.chart": ({ starts }) => makeChart(starts, STORY_NOW, 0) },
+      calls: { "budgets.chart": ({ starts }) => makeChart(starts, STORY_NOW, []) },
     }),
     prices: screen(priced, { click: PRICES }),
     "prices, none set": screen(five, { click: PRICES }),

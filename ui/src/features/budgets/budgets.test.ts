@@ -230,7 +230,7 @@ it("what was used can be seen when no agent has access any more, under the name 
 it("figures that cannot be read for another span stay under their own, with their time", async () => {
   const core = fakeBudgets({
     calls: {
-      "budgets.chart": ({ starts }) => (starts.length > 24 ? throwing() : makeChart(starts, STORY_NOW, 1)),
+      "budgets.chart": ({ starts }) => (starts.length > 24 ? throwing() : makeChart(starts, STORY_NOW, budgets(1))),
     },
   });
   const page = show(TokenHistory, { agents: [] }, core);

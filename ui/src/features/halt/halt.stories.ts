@@ -1,6 +1,6 @@
 import { TOOLS } from "$lib/fake-core/entities";
 import { makeRows } from "$lib/fake-core/rows";
-import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
+import { haltedTasks, haltOf } from "$lib/fake-core/halt/orders";
 import { STORY_NOW, story, type StoryFile } from "$lib/fake-core/story";
 import type { ApiError, HaltedTaskStateDto, ToolDto } from "$lib/bindings";
 import HaltDialog from "./HaltDialog.svelte";

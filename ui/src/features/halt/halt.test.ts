@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import type { HaltedTaskDto } from "$lib/bindings";
 import { fake } from "$lib/fake-core/backend";
-import { haltedTasks, haltOf } from "$lib/fake-core/halt/calls";
+import { haltedTasks, haltOf } from "$lib/fake-core/halt/orders";
 import { show, until } from "$lib/fake-core/harness";
 import { makeRows } from "$lib/fake-core/rows";
 import { STORY_NOW } from "$lib/fake-core/story";

@@ -210,7 +210,7 @@ export const DOES_NOT_FIT = item({
   task: { ...finished, held: limited({ why: "doesNotFit", limit: null, program: null, free: 36_792 }) },
 });
 export const LIMITED_AGENTS = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
-export const LIMITED_BUDGETS = makeBudgets(LIMITED_AGENTS, [], STORY_NOW).map((budget) => ({
+export const LIMITED_BUDGETS = makeBudgets(LIMITED_AGENTS, null, STORY_NOW).map((budget) => ({
   ...budget,
   limit: { tokens: 170_000, at: "ask" as const },
 }));

@@ -51,7 +51,7 @@ it("a result that is held for its size is told by it, with a limit of one result
 });
 
 it("the window of an agent is told with the mark of its figures, and by its limit where that comes first", () => {
-  const budgets = makeBudgets(makeAgents(5, STORY_NOW), [], STORY_NOW);
+  const budgets = makeBudgets(makeAgents(5, STORY_NOW), null, STORY_NOW);
   const of = (agent: string, change: Partial<BudgetDto> = {}) => {
     const found = budgetOf(budgets, agent);
     if (found === null) throw new Error(agent);

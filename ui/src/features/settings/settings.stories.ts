@@ -2,6 +2,9 @@ import type { ApiError } from "$lib/bindings";
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
+/** Less than the made-up core stores. */
+const DUE = { payloadTasks: 12, payloadBytes: 140_000, tasks: 4, auditRows: 8_192 };
+
 export default {
   title: "settings",
   stories: {
@@ -30,9 +33,10 @@ export default {
       Settings,
       {},
       {
+        hash: "#/settings/storage",
         fake: {
           storage: {
-            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            due: DUE,
             shrinks: false,
             reserveBytes: 0,
             removedSegments: 2,
@@ -44,9 +48,11 @@ export default {
       Settings,
       {},
       {
+        hash: "#/settings/storage",
+        click: ["h3 >> text=Clean-up"],
         fake: {
           storage: {
-            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            due: DUE,
             waitsUntil: "2026-11-21T14:35:00.000Z",
           },
         },
@@ -58,7 +64,7 @@ export default {
       {
         fake: {
           storage: {
-            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            due: DUE,
             shrinks: false,
           },
         },
@@ -74,7 +80,7 @@ export default {
             "audit.verify": () => ({
               checked: 4_000,
               verifiedTo: 3_999,
-              last: 61_337,
+              last: 18_204,
               first: 1,
               complete: false,
               broken: { number: 4_000, why: "its hash is not that of its content" },
@@ -88,6 +94,7 @@ export default {
       Settings,
       {},
       {
+        hash: "#/settings/storage",
         fake: {
           calls: {
             "storage.show": () => {

@@ -359,7 +359,7 @@ export default {
       { ...large, agent: "research-7" },
       {
         click: ["[role=group] button >> text=Deliver whole…"],
-        fake: { agents, budgets: makeBudgets(agents, [], STORY_NOW) },
+        fake: { agents, budgets: makeBudgets(agents, null, STORY_NOW) },
       },
     ),
     "result to see": one({

@@ -19,7 +19,7 @@ import {
 } from "./window-fill";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
-const all = makeBudgets(makeAgents(5, NOW), [], NOW);
+const all = makeBudgets(makeAgents(5, NOW), null, NOW);
 const research = (change: Partial<BudgetDto> = {}): BudgetDto => {
   const found = budgetOf(all, "research-7");
   if (found === null) throw new Error("the design has research-7");

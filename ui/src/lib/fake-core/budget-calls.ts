@@ -5,15 +5,14 @@ import type {
   ChartDto,
   ChartPoint,
   CostDto,
-  ExactnessDto,
   PriceDto,
   PriceList,
   TodayDto,
 } from "$lib/bindings";
-import { CHOICES, labelOf, makeSeries, makeShown, makeWaste, windowAfter } from "./budgets";
+import { CHOICES, labelOf, makeShown, makeWaste, windowAfter } from "./budgets";
 import { missing, type Answers } from "./calls";
 import type { CoreState } from "./core-state";
-import { chance, iso } from "./random";
+import { least, spentBetween } from "./tokens/history";
 
 type BudgetCall = Extract<keyof Answers, `budgets.${string}`>;
 
@@ -23,6 +22,10 @@ export function budgetCalls(state: CoreState): Pick<Answers, BudgetCall> {
     if (!found) throw missing(`agent \`${agent}\``);
     return found;
   };
+
+  /** As it was before a person emptied its window: what was spent stays spent. */
+  const spender = (agent: string): BudgetDto =>
+    state.spending.find((one) => one.agentId === agent || one.agent === agent) ?? budget(agent);
 
   const priceList = (): PriceList => ({
     prices: [...state.prices],
@@ -58,23 +61,11 @@ export function budgetCalls(state: CoreState): Pick<Answers, BudgetCall> {
       }));
       return budget(agent);
     },
-    "budgets.series": ({ agent, spanMs, stepMs }) => {
-      // What an agent spent stays when it has no budget any more.
-      const isGone = agent != null && state.agents.has(agent) && !state.budgets.some((one) => one.agentId === agent);
-      const whose = agent == null ? state.budgets : isGone ? [] : [budget(agent)];
-      return makeSeries(
-        spanMs,
-        stepMs,
-        state.now(),
-        Math.max(1, whose.length),
-        isGone ? ["o200k"] : [...new Set(whose.map((one) => one.family.id))],
-      );
-    },
     "budgets.chart": ({ agent, starts }) => {
-      const seed = agent == null ? Math.min(9, state.budgets.length) : agent.length % 5;
-      return makeChart(starts, state.now(), seed);
+      const isGone = agent != null && !state.budgets.some((one) => one.agentId === agent || one.agent === agent);
+      return makeChart(starts, state.now(), agent == null ? state.spending : isGone ? [] : [spender(agent)]);
     },
-    "budgets.today": ({ since, agents }) => makeToday(state.budgets, state.prices, since, agents ?? []),
+    "budgets.today": ({ since, agents }) => makeToday(state.spending, state.prices, since, agents ?? [], state.now()),
     "budgets.prices": () => priceList(),
     "budgets.setPrice": ({ model, input, output, currency }) => {
       const price = {
@@ -98,34 +89,31 @@ export function budgetCalls(state: CoreState): Pick<Answers, BudgetCall> {
   };
 }
 
-const HOUR = 3_600_000;
-const EXACTNESS: readonly ExactnessDto[] = ["exact", "about", "atMost"];
-const least = (parts: readonly ExactnessDto[]): ExactnessDto =>
-  EXACTNESS[Math.max(0, ...parts.map((one) => EXACTNESS.indexOf(one)))] ?? "exact";
-
-/** Busy by day and quiet by night; some parts were not measured, one of them in part. */
-export function makeChart(starts: readonly string[], now: number, seed: number): ChartDto {
-  const roll = chance(seed + 3);
-  const exactness: ExactnessDto = seed === 0 ? "exact" : "about";
+/** So many parts are drawn that each can have hours which nobody measured. */
+export function makeChart(starts: readonly string[], now: number, budgets: readonly BudgetDto[]): ChartDto {
+  const counted = budgets.filter((one) => one.now !== null);
+  const exactness = least(counted.map((one) => one.now?.exactness ?? "exact"));
   const points = starts.map((at, index): ChartPoint => {
     const begin = Date.parse(at);
-    const end = Math.min(Date.parse(starts[index + 1] ?? iso(begin + HOUR)), now + HOUR);
-    const hours = Math.max(1, Math.round((end - begin) / HOUR));
-    const isGap = starts.length > 10 && (index % 13 === 5 || index % 13 === 6);
-    const day = new Date(begin).getUTCHours();
-    const busy = seed === 0 || isGap ? 0 : roll() * (day > 6 && day < 20 ? 1 : hours > 6 ? 0.9 : 0.12) * hours;
-    const tokens = Math.round(9_000 * seed * busy);
+    const next = starts[index + 1];
+    const { tokens, keptOut, messages, countedHours, hours } = spentBetween(
+      counted,
+      begin,
+      next === undefined ? now + 1 : Date.parse(next),
+      now,
+    );
+    const how = tokens === 0 ? "exact" : exactness;
     return {
       at,
       tokens,
-      exactness: tokens === 0 ? "exact" : exactness,
-      passed: Math.round(tokens * 1.3),
-      passedExactness: "exact",
-      keptOut: Math.round(tokens * 0.45 * roll()),
-      keptOutExactness: tokens === 0 ? "exact" : exactness,
-      messages: Math.round(30 * busy),
-      countedHours: isGap ? 0 : index === 4 && hours > 1 ? hours - 1 : hours,
-      hours,
+      exactness: how,
+      passed: tokens,
+      passedExactness: how,
+      keptOut,
+      keptOutExactness: how,
+      messages,
+      countedHours,
+      hours: Math.max(1, hours),
     };
   });
   const sum = (of: (point: ChartPoint) => number) => points.reduce((all, point) => all + of(point), 0);
@@ -154,11 +142,12 @@ export function makeToday(
   prices: readonly PriceDto[],
   since: string,
   ids: readonly string[],
+  now: number,
 ): TodayDto {
   const rows = budgets
     .filter((one) => one.now !== null)
     .map((one): AgentToday => {
-      const tokens = Math.round((one.now?.tokens ?? 0) * 0.6);
+      const { tokens, keptOut } = spentBetween([one], Date.parse(since), now + 1, now);
       const exactness = one.now?.exactness ?? "exact";
       const cost = costOf(one, tokens, prices);
       return {
@@ -166,7 +155,7 @@ export function makeToday(
         agent: one.agent,
         tokens,
         exactness,
-        keptOut: Math.round(tokens * 0.43),
+        keptOut,
         keptOutExactness: exactness,
         cost,
         unpriced: cost !== null ? null : one.model === null ? "noModel" : "noPrice",

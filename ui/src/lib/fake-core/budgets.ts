@@ -8,7 +8,6 @@ import type {
   ExactnessDto,
   FamilyDto,
   ProgramDto,
-  SeriesDto,
   SourceDto,
   SourcePart,
   TaskRow,
@@ -17,9 +16,18 @@ import type {
   WindowDto,
 } from "$lib/bindings";
 import { chance, iso, pick } from "./random";
+import {
+  comingOf,
+  EARLIER_AGE_MS,
+  EARLIER_PART,
+  earlierFigures,
+  KEPT_OUT_PER_TOKEN,
+  spentBetween,
+  WINDOW_AGE_MS,
+} from "./tokens/history";
 
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const DAY = 24 * 60 * MINUTE;
 export const SOURCES: readonly SourceDto[] = ["tools", "ownTools", "arguments", "results", "handles", "prompts"];
 
 export const FAMILIES = {
@@ -115,6 +123,14 @@ export const CLAUDE: ProgramDto = {
   holdsCut: true,
 };
 
+/** As a program names itself when it connects. */
+export function programOf(client: string | null): ProgramDto {
+  const [id = "", version = ""] = client?.split(" ") ?? [];
+  if (id === CLAUDE.id) return { ...CLAUDE, version };
+  const known = CHOICES.programs.find((one) => one.id === id);
+  return known === undefined ? NO_PROGRAM : { ...NO_PROGRAM, ...known, from: "client", version };
+}
+
 export function windowOf(
   id: string,
   figures: readonly number[],
@@ -125,7 +141,7 @@ export function windowOf(
 ): WindowDto {
   return {
     id,
-    beganAt: iso(now - 3 * HOUR),
+    beganAt: iso(now - WINDOW_AGE_MS),
     lastAt: iso(now - 4_000),
     endedAt: null,
     tokens: figures.reduce((sum, one) => sum + one, 0),
@@ -155,9 +171,7 @@ interface Design {
   readonly model: string | null;
   readonly size: number | null;
   readonly figures: readonly number[];
-  readonly kept: number;
   readonly burn: number;
-  readonly fullInMs: number | null;
   readonly coming: readonly Partial<ComingDto>[];
 }
 const DESIGN: readonly Design[] = [
@@ -166,9 +180,7 @@ const DESIGN: readonly Design[] = [
     model: "claude-opus-4-7",
     size: 200_000,
     figures: [17_400, 640, 14_100, 68_300, 3_000, 15_060],
-    kept: 1_841_000,
-    burn: 6_130,
-    fullInMs: 13 * MINUTE,
+    burn: 1_350,
     coming: [{ tokens: 8_200, state: "ready", tool: "review_pull_request", server: "github" }],
   },
   {
@@ -176,9 +188,7 @@ const DESIGN: readonly Design[] = [
     model: "gpt-5",
     size: 200_000,
     figures: [11_402, 616, 10_204, 116_330, 3_212, 21_444],
-    kept: 2_410_118,
     burn: 3_020,
-    fullInMs: 12 * MINUTE,
     coming: [
       { tokens: 61_402, state: "held", tool: "index_folder", server: "docs" },
       { tokens: 9_000, state: "working", tool: "summarise_papers", server: "docs", percent: 8, exactness: "atMost" },
@@ -190,9 +200,7 @@ const DESIGN: readonly Design[] = [
     model: null,
     size: 200_000,
     figures: [24_000, 620, 8_020, 28_100, 4_900, 5_360],
-    kept: 640_000,
     burn: 900,
-    fullInMs: 2 * HOUR + 20 * MINUTE,
     coming: [{ tokens: 6_100, state: "slices", tool: "export_ledger", server: "warehouse" }],
   },
   {
@@ -200,9 +208,7 @@ const DESIGN: readonly Design[] = [
     model: "llama-3.1-70b",
     size: 128_000,
     figures: [13_800, 610, 6_400, 14_300, 2_650, 4_117],
-    kept: 318_402,
     burn: 410,
-    fullInMs: 3 * HOUR + 30 * MINUTE,
     coming: [],
   },
   {
@@ -210,16 +216,14 @@ const DESIGN: readonly Design[] = [
     model: "gemini-3-pro",
     size: 1_048_576,
     figures: [22_000, 640, 9_100, 51_000, 6_000, 7_500],
-    kept: 212_000,
-    burn: 1_210,
-    fullInMs: 12 * HOUR,
+    burn: 310,
     coming: [{ tokens: null, state: "working", tool: "backfill_orders", server: "warehouse", percent: null }],
   },
 ];
 
-/** Those with access, the nearest to their limit first; the core gives fifty. */
-export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRow[], now: number): BudgetDto[] {
-  const ids = rows.map((row) => row.id);
+/** Those with access, the nearest to their limit first; the core gives fifty. Without rows their results to come are
+    those of the design. */
+export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRow[] | null, now: number): BudgetDto[] {
   let next = 0;
   const made = agents
     .filter((agent) => agent.revokedAt === null)
@@ -229,31 +233,43 @@ export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRo
       const part = DESIGN[at] === undefined ? 0.15 + roll() * 0.8 : 1;
       const family = FAMILIES[design.family];
       const figures = design.figures.map((one) => Math.round(one * part));
+      const tokens = figures.reduce((sum, one) => sum + one, 0);
+      const burn = Math.round(design.burn * part);
+      const program = programOf(agent.client);
       return {
         agent: agent.name,
         agentId: agent.id,
         family,
-        program: design.family === "claude47" ? CLAUDE : NO_PROGRAM,
+        program,
         windowTokens: design.size,
         windowFrom: design.size === null ? null : at % 3 === 0 ? "client" : "set",
         model: design.model,
         modelLabel: design.model === null ? null : labelOf(design.model),
-        now: windowOf(`win_${agent.id.slice(4)}`, figures, family.exactness, Math.round(design.kept * part), now),
+        now: windowOf(
+          `win_${agent.id.slice(4)}`,
+          figures,
+          family.exactness,
+          Math.round(tokens * KEPT_OUT_PER_TOKEN),
+          now,
+        ),
         beside: [],
-        burnPerMinute: Math.round(design.burn * part),
+        burnPerMinute: burn,
         burnTooEarly: false,
-        fullInMs: design.fullInMs,
-        coming: design.coming.map((one) => ({
-          id: ids[next++ % Math.max(1, ids.length)] ?? `hdl_made${next}`,
-          server: "docs",
-          tool: null,
-          tokens: null,
-          exactness: family.exactness,
-          state: "working",
-          phase: (one.state ?? "working") === "working" ? "running" : null,
-          percent: null,
-          ...one,
-        })),
+        fullInMs: design.size === null ? null : Math.round((Math.max(0, design.size - tokens) / burn) * MINUTE),
+        coming:
+          rows === null
+            ? design.coming.map((one) => ({
+                id: `hdl_7f3k9q2${next++}`,
+                server: "docs",
+                tool: null,
+                tokens: null,
+                exactness: family.exactness,
+                state: "working",
+                phase: (one.state ?? "working") === "working" ? "running" : null,
+                percent: null,
+                ...one,
+              }))
+            : comingOf(agent, program, rows),
         limit: null,
       };
     });
@@ -261,6 +277,9 @@ export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRo
     budget.windowTokens === null || budget.now === null ? -1 : budget.now.tokens / budget.windowTokens;
   return made.sort((one, other) => used(other) - used(one));
 }
+
+/** In UTC, as stories have it. */
+const midnight = (now: number) => Math.floor(now / DAY) * DAY;
 
 export function makeShown(budget: BudgetDto, now: number): BudgetShown {
   const { exactness } = budget.family;
@@ -292,14 +311,27 @@ export function makeShown(budget: BudgetDto, now: number): BudgetShown {
       budget.now === null
         ? []
         : [
-            windowOf("win_before", [11_402, 616, 8_200, 121_000, 2_900, 9_000], exactness, 410_000, now, {
-              beganAt: iso(now - 9 * HOUR),
-              lastAt: iso(now - 4 * HOUR),
-              endedAt: iso(now - 3 * HOUR),
-            }),
+            windowOf(
+              "win_before",
+              budget.now.sources.map((part) => Math.round(part.tokens * EARLIER_PART)),
+              exactness,
+              earlierFigures(budget.now).keptOut,
+              now,
+              {
+                beganAt: iso(now - EARLIER_AGE_MS),
+                lastAt: iso(now - WINDOW_AGE_MS - 40 * MINUTE),
+                endedAt: iso(now - WINDOW_AGE_MS),
+              },
+            ),
           ],
-    spentToday: parts([48_000, 2_460, 31_000, 402_000, 12_000, 22_000], exactness),
-    keptOutToday: 2_410_118,
+    spentToday: parts(
+      SOURCES.map((_, at) => {
+        const tokens = budget.now?.sources[at]?.tokens ?? 0;
+        return tokens + Math.round(tokens * EARLIER_PART);
+      }),
+      exactness,
+    ),
+    keptOutToday: spentBetween([budget], midnight(now), now, now).keptOut,
     keptOutExactness: exactness,
     waste: makeWaste().slice(0, 2),
   };
@@ -352,40 +384,6 @@ export function makeWaste(): WasteDto[] {
   ];
 }
 
-export function makeSeries(
-  spanMs: number,
-  stepMs: number,
-  now: number,
-  seed: number,
-  families: readonly string[],
-): SeriesDto {
-  const roll = chance(seed);
-  const count = Math.max(1, Math.round(spanMs / stepMs));
-  const begin = Math.floor(now / HOUR) * HOUR - (count - 1) * stepMs;
-  const exactness = families.includes("unknown")
-    ? "atMost"
-    : families.some((one) => one !== "o200k")
-      ? "about"
-      : "exact";
-  return {
-    points: Array.from({ length: count }, (_, at) => {
-      const busy = (at % 7 === 3 ? 0 : roll()) * (stepMs / HOUR);
-      return {
-        at: iso(begin + at * stepMs),
-        sources: parts(
-          [2_000, 100, 1_300, 17_000, 500, 900].map((one) => Math.round(one * busy)),
-          exactness,
-        ),
-        keptOut: Math.round(100_000 * busy),
-        messages: Math.round(60 * busy),
-      };
-    }),
-    stepMs,
-    exactness,
-    families: [...families],
-  };
-}
-
 /** What a made task costs; nothing for those that no agent started. */
 export function makeTokens(row: Pick<TaskRow, "agent" | "resultBytes">, at: number): TokensDto | null {
   if (row.agent === null) return null;
@@ -393,11 +391,12 @@ export function makeTokens(row: Pick<TaskRow, "agent" | "resultBytes">, at: numb
   const family = at % 3 === 0 ? FAMILIES.o200k : FAMILIES.claude47;
   return {
     handle: 240 + (at % 9) * 130,
-    keptOut: (at * 7_919) % 40_000,
+    keptOut: (at * 791) % 4_000,
     result,
     inWindow: result,
     inWindowExactness: family.exactness,
-    delivered: result ?? 0,
+    // Some results are not read yet.
+    delivered: at % 4 === 1 ? 0 : (result ?? 0),
     arguments: 40 + (at % 7) * 31,
     family: family.id,
     exactness: family.exactness,

@@ -5,13 +5,13 @@ import type { CallName } from "$lib/backend/backend";
 import { auditCalls } from "./audit/calls";
 import { budgetCalls } from "./budget-calls";
 import type { CoreState } from "./core-state";
-import { makeServer, TOOLS } from "./entities";
+import { makeServer, toolsOf } from "./entities";
 import { makeSettings } from "./programs";
 import { NO_FIGURES } from "./query";
 import { haltCalls } from "./halt/calls";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
-import { AUDIT_FITS, CHECKPOINTS_FIT, LIMIT_ROWS } from "./storage";
+import { auditFits, checkpointsFit, limitRows } from "./storage";
 import { clientCalls } from "./servers/client-calls";
 import { serverCalls } from "./servers/server-calls";
 import { taskCalls } from "./task-calls";
@@ -23,9 +23,8 @@ type Unused =
   | "tasks.result"
   | "inbox"
   | "core.ping"
+  | "budgets.series"
   | "audit.checkpoint"
-  | "audit.export"
-  | "audit.exportRows"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke";
@@ -47,6 +46,12 @@ export function answers(state: CoreState): Answers {
   };
   const me = state.core.person;
   const tasks = taskCalls(state);
+  const limits = () => {
+    const questions = [...state.inbox.values()].filter((row) => row.key !== null);
+    return limitRows(state.storage, [...state.agents.values()], questions.length);
+  };
+  /** The first server that cannot be reached as it should. */
+  const sick = () => [...state.servers.values()].find((one) => one.agreed && one.health.why !== null);
 
   return {
     ...tasks,
@@ -62,12 +67,12 @@ export function answers(state: CoreState): Answers {
       };
       state.servers.set(name, made);
       state.send({ servers: [made] });
-      return { server: made, tools: [...TOOLS] };
+      return { server: made, tools: toolsOf(made.name) };
     },
     "servers.locate": ({ command }) => ({ program: command.startsWith("/") ? command : `/usr/bin/${command}` }),
     "servers.list": () => ({ servers: [...state.servers.values()] }),
     "servers.show": ({ name }) => server(name),
-    "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [], callsSince: state.core.startedAt }),
+    "servers.tools": ({ name }) => ({ tools: toolsOf(server(name).name), callsSince: state.core.startedAt }),
     "servers.remove": ({ name }) => {
       const lostTasks = server(name).figures.open;
       state.servers.delete(name);
@@ -117,7 +122,7 @@ export function answers(state: CoreState): Answers {
         agent,
         token,
         url: state.core.agentsAt.url,
-        saved: save === true ? `/home/ada/.local/share/taskwarden/agents/${name}.token` : null,
+        saved: save === true ? `${state.core.home}/agents/${name}.token` : null,
         settings: makeSettings(name, token, state.core.agentsAt.url, save === true),
       };
     },
@@ -222,8 +227,8 @@ export function answers(state: CoreState): Answers {
       state.storage = { ...state.storage, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 } };
       return { removed, storage: state.storage };
     },
-    "audit.verify": () => AUDIT_FITS,
-    "audit.verifyTree": () => CHECKPOINTS_FIT,
+    "audit.verify": () => auditFits(state.audit),
+    "audit.verifyTree": () => checkpointsFit(state.audit.last),
     "sessions.list": () => ({ sessions: state.sessions }),
     "sessions.revoke": (input) => {
       const isMeant = (session: SessionDto) => (input.which === "one" ? session.id === input.id : !session.current);
@@ -234,7 +239,7 @@ export function answers(state: CoreState): Answers {
     },
     ...planCalls(state, tasks),
     ...haltCalls(state),
-    "limits.show": () => ({ rows: LIMIT_ROWS }),
+    "limits.show": () => ({ rows: limits() }),
     "settings.change": (change) => {
       state.settings = { ...state.settings, ...change };
       state.send({ settings: state.settings });
@@ -254,14 +259,20 @@ export function answers(state: CoreState): Answers {
           cure: "Free some space before the registry needs it.",
         },
         { area: "core", grade: "fine", message: `process ${state.core.process} answers`, cure: null },
-        {
-          area: "server warehouse",
-          grade: "broken",
-          message: "its command `warehouse-mcp` was not found",
-          cure: "Install it. If it has moved, run `taskwarden servers remove warehouse` and add it again.",
-        },
+        ...[sick()].flatMap((one) =>
+          one === undefined
+            ? []
+            : [
+                {
+                  area: `server ${one.name}`,
+                  grade: "broken" as const,
+                  message: one.health.why ?? "",
+                  cure: one.health.hint,
+                },
+              ],
+        ),
       ],
-      broken: 1,
+      broken: sick() === undefined ? 0 : 1,
       kept: [{ process: 48_213, keeper: 48_210, command: "/usr/bin/npx" }],
       keptMs: 600_000,
     }),
@@ -272,8 +283,8 @@ export function answers(state: CoreState): Answers {
       schema: 1,
       tasks: state.rows.size,
       openRequests: state.inbox.size,
-      auditRows: 0,
-      bytes: 0,
+      auditRows: state.storage.stored.audit.rows,
+      bytes: state.storage.fileBytes,
       findings: state.core.registryFindings,
       secrets: state.core.secrets,
       agentsAt: state.core.agentsAt,
@@ -281,13 +292,13 @@ export function answers(state: CoreState): Answers {
         drifted: [],
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
-        limits: LIMIT_ROWS,
+        limits: limits(),
         halt: state.halt,
       },
       recording: state.recording,
       storage: state.storage,
-      audit: AUDIT_FITS,
-      checkpoints: CHECKPOINTS_FIT,
+      audit: auditFits(state.audit),
+      checkpoints: checkpointsFit(state.audit.last),
     }),
   };
 }

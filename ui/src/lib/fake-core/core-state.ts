@@ -9,6 +9,7 @@ import type {
   CoreDto,
   DeskItem,
   Frame,
+  HaltedTaskStateDto,
   HaltShown,
   InboxRow,
   PriceDto,
@@ -25,6 +26,7 @@ import type {
 } from "$lib/bindings";
 import { auditOf, makeAudit, type AuditLog } from "./audit/rows";
 import { makeBudgets } from "./budgets";
+import { haltedRows } from "./halt/orders";
 import { chance, iso, type Chance } from "./random";
 import { EVERYTHING, figures, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
@@ -53,7 +55,8 @@ export interface CoreStateOptions {
   /** Ids of tasks that a person hid. */
   hidden?: string[];
   recording?: RecordingDto;
-  halt?: HaltShown;
+  /** States make a halt of the tasks that are open, each in the next of them. */
+  halt?: HaltShown | readonly HaltedTaskStateDto[];
   /** Answered questions; what is left out is made. */
   answered?: Partial<AnsweredDto>[];
   answerRules?: AnswerRuleDto[];
@@ -66,6 +69,11 @@ export interface CoreStateOptions {
 
 type Delta = Extract<Frame, { type: "delta" }>;
 
+/** What stands in a core of which nothing is said. */
+export const [TASKS, INBOX, SERVERS, AGENTS] = [28, 7, 6, 5] as const;
+/** A halt that is made from states began so long ago. */
+const HALT_AGE_MS = 48_000;
+const isStates = (halt: CoreStateOptions["halt"]): halt is readonly HaltedTaskStateDto[] => Array.isArray(halt);
 /** As `counting.agents_shown` of the core. */
 const BUDGETS_SHOWN = 50;
 
@@ -78,6 +86,8 @@ export class CoreState {
   readonly agents = new Map<string, AgentFacts>();
   rules: RuleDto[];
   budgets: BudgetDto[];
+  /** Whose tokens were spent: a window that is emptied takes nothing of it back. */
+  readonly spending: readonly BudgetDto[];
   prices: readonly PriceDto[];
   readonly details = new Map<string, TaskDto>();
   /** Ids of the tasks that a person hid. */
@@ -105,29 +115,32 @@ export class CoreState {
     this.core = { ...CORE, ...options.core };
     this.settings = { ...SETTINGS, ...options.settings };
     const now = this.now();
-    this.storage = makeStorage(now, options.storage);
     this.sessions = options.sessions ?? SESSIONS(now);
     this.answered = options.answered ?? [];
     this.answerRules = options.answerRules ?? [];
     this.audit = Array.isArray(options.audit) ? auditOf(options.audit) : makeAudit(options.audit ?? 18_204, now);
     this.recording = options.recording ?? { state: "ok" };
-    this.halt = options.halt ?? { halt: null, unreadable: null };
-    const needy = typeof options.inbox === "number" ? options.inbox : 6;
-    const rows = Array.isArray(options.tasks)
+    const needy = typeof options.inbox === "number" ? options.inbox : INBOX;
+    const made = Array.isArray(options.tasks)
       ? options.tasks
-      : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
+      : makeRows(options.tasks ?? TASKS, Math.min(needy, options.tasks ?? TASKS), now, options.seed);
+    const { rows, halt } = isStates(options.halt)
+      ? haltedRows(made, options.halt, now - HALT_AGE_MS)
+      : { rows: made, halt: options.halt ?? { halt: null, unreadable: null } };
+    this.halt = halt;
     for (const row of rows) this.rows.set(row.id, row);
     this.#order = rows.map((row) => row.id);
+    this.storage = makeStorage(rows, this.audit, now, options.storage);
     const waiting = Array.isArray(options.inbox)
       ? options.inbox
       : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
     for (const row of waiting) this.inbox.set(row.id, row);
-    const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
+    const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? SERVERS, now);
     for (const server of servers) {
       if (server.figures.all === 0 && server.openTasks === 0) this.#counted.add(`server:${server.name}`);
       this.servers.set(server.name, server);
     }
-    const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? 5, now);
+    const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? AGENTS, now);
     for (const agent of agents) {
       if (agent.figures.all === 0 && agent.openTasks === 0) this.#counted.add(`agent:${agent.name}`);
       this.agents.set(agent.id, agent);
@@ -138,6 +151,7 @@ export class CoreState {
     this.rules = options.rules ?? [];
     this.prices = options.prices ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
+    this.spending = this.budgets;
     for (const task of options.details ?? []) this.details.set(task.id, task);
     for (const item of [...(options.views ?? []), ...(options.userData ?? [])])
       this.userData.set(`${item.kind}/${item.key}`, item);

@@ -13,13 +13,14 @@ import type {
 } from "$lib/bindings";
 import { iso } from "./random";
 import { NO_FIGURES } from "./query";
-import { SERVERS } from "./rows";
+import { SERVERS, TOOL_NAMES } from "./rows";
+import { STARTED_AT } from "./tokens/history";
 
 export const CORE: CoreDto = {
   version: "0.1.0",
   process: 4242,
   person: "Mara Lindqvist",
-  startedAt: "2026-11-21T07:00:00.000Z",
+  startedAt: STARTED_AT,
   home: "/home/mara/.local/share/taskwarden",
   secrets: "keychain",
   secretsInFile: false,
@@ -42,10 +43,12 @@ export const SETTINGS: SettingsDto = {
   keepServingAgents: null,
 };
 
-const HEALTH: readonly HealthDto["kind"][] = ["up", "up", "up", "up", "blocked", "down", "connecting", "unknown"];
+/** The servers of the made tasks are up; who is in trouble comes after them, and nothing runs there. */
+const HEALTH: readonly HealthDto["kind"][] = ["up", "up", "up", "up", "up", "blocked", "down", "connecting", "unknown"];
+const NAMES: readonly string[] = [...SERVERS, "papers"];
 
 export function makeServers(count: number, now: number): ServerDto[] {
-  return Array.from({ length: count }, (_, at) => makeServer(SERVERS[at] ?? `server-${at + 1}`, at, now));
+  return Array.from({ length: count }, (_, at) => makeServer(NAMES[at] ?? `server-${at + 1}`, at, now));
 }
 
 export function makeServer(name: string, at: number, now: number): ServerDto {
@@ -92,13 +95,16 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
     createdAt: iso(now - 86_400_000 * 9),
     stderrTail: kind === "down" ? "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n" : "",
     pushes: at % 2 === 0,
-    toolCount: kind === "unknown" ? null : 3 + (at % 5),
+    toolCount: kind === "unknown" ? null : toolsOf(name).length,
     cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
-    refusedQuestions: at % 3 === 2 ? { count: 12, since: iso(now - 300_000) } : null,
+    refusedQuestions: at % 3 === 2 && kind === "up" ? { count: 12, since: iso(now - 300_000) } : null,
   };
 }
 
 export const AGENTS = ["claude-code", "research-7", "nightly-ops", "pr-reviewer", "order-bot"] as const;
+
+/** Programs as they name themselves; null for those that do not. */
+const CLIENTS = ["claude-code 2.1.7", null, null, "opencode 1.0.3", "gemini-cli 0.9.0"] as const;
 
 export function makeAgents(count: number, now: number): AgentFacts[] {
   return Array.from({ length: count }, (_, at) => ({
@@ -107,7 +113,7 @@ export function makeAgents(count: number, now: number): AgentFacts[] {
     createdAt: iso(now - 86_400_000 * 3),
     revokedAt: at % 7 === 6 ? iso(now - 3_600_000) : null,
     seenAt: iso(now - 60_000 * (at + 1)),
-    client: at % 3 === 1 ? null : "claude-code 2.1.7",
+    client: CLIENTS[at % CLIENTS.length] ?? null,
     calls: 412 - (at % 400),
     openTasks: 0,
     waiting: 0,
@@ -121,7 +127,7 @@ export function makeAgents(count: number, now: number): AgentFacts[] {
         ? [
             {
               door: at % 3 === 1 ? ("http" as const) : ("command" as const),
-              program: at % 3 === 1 ? null : "claude-code 2.1.7",
+              program: CLIENTS[at % CLIENTS.length] ?? null,
               since: iso(now - 3_600_000 * (1 + (at % 5))),
               lastAt: iso(now - 60_000 * (at + 1)),
             },
@@ -166,6 +172,24 @@ export const TOOLS: readonly ToolDto[] = [
     usualTime: { samples: 21, medianMs: 38 },
   },
 ];
+
+/** As the tasks of a server name them, and two that every server has. */
+export function toolsOf(server: string): ToolDto[] {
+  const more = (TOOL_NAMES[server] ?? []).filter((name) => !TOOLS.some((tool) => tool.name === name));
+  return [
+    ...TOOLS,
+    ...more.map((name, at): ToolDto => ({
+      name,
+      title: null,
+      description: null,
+      taskSupport: "optional",
+      destructive: name.startsWith("delete"),
+      readOnly: name.startsWith("check") || name.startsWith("review"),
+      inputSchema: { type: "object", properties: {} },
+      callsDay: 4 + at * 7,
+    })),
+  ];
+}
 
 export const FORM_SCHEMA = {
   type: "object",

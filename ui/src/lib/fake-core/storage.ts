@@ -1,5 +1,14 @@
 /* Storage, limits and recording of a made-up core. */
-import type { AuditVerifiedDto, LimitRow, RecordingDto, StorageDto, TreeVerifiedDto } from "$lib/bindings";
+import type {
+  AgentFacts,
+  AuditVerifiedDto,
+  LimitRow,
+  RecordingDto,
+  StorageDto,
+  TaskRow,
+  TreeVerifiedDto,
+} from "$lib/bindings";
+import type { AuditLog } from "./audit/rows";
 import { iso } from "./random";
 
 const DAY_MS = 86_400_000;
@@ -15,27 +24,42 @@ const LIMITS = {
   auditAgeMs: 400 * DAY_MS,
 };
 
-export function makeStorage(now: number, change: Partial<StorageDto> = {}): StorageDto {
+const ARGUMENT_BYTES = 1_800;
+const TASK_BYTES = 900;
+/** Of an empty registry. */
+const FILE_BYTES = 4_800_000;
+
+/** Sizes follow from the rows and the log, so that Storage counts what Tasks and Audit show. */
+export function makeStorage(
+  rows: readonly TaskRow[],
+  audit: Pick<AuditLog, "first" | "last">,
+  now: number,
+  change: Partial<StorageDto> = {},
+): StorageDto {
+  const open = rows.filter((row) => !row.over || row.held !== null);
+  const results = rows.reduce((sum, row) => sum + (row.resultBytes ?? 0), 0);
+  const oldest = rows.reduce((first, row) => Math.min(first, Date.parse(row.createdAt)), now);
+  const payloads = { rows: rows.length * 3, bytes: results + rows.length * ARGUMENT_BYTES };
   return {
-    fileBytes: 1_412_000_000,
-    freeBytes: 31_000_000,
+    fileBytes: FILE_BYTES + payloads.bytes + rows.length * TASK_BYTES,
+    freeBytes: FILE_BYTES / 8,
     shrinks: true,
     reserveBytes: 16_777_216,
     reserveWantedBytes: 16_777_216,
-    oldestTask: iso(now - 91 * DAY_MS),
+    oldestTask: rows.length === 0 ? null : iso(oldest),
     removedSegments: 0,
     stored: {
-      tasks: { rows: 12_480, bytes: null },
-      payloads: { rows: 31_902, bytes: 1_204_000_000 },
-      keptPayloads: { rows: 214, bytes: 38_400_000 },
-      keptTasks: { rows: 107, bytes: 41_900_000 },
-      rawMessages: { rows: 40_117, bytes: 96_000_000 },
-      questions: { rows: 1_904, bytes: 5_100_000 },
-      statusLines: { rows: 188_204, bytes: 31_000_000 },
-      changes: { rows: 402_118, bytes: null },
-      audit: { rows: 61_337, bytes: null },
+      tasks: { rows: rows.length, bytes: null },
+      payloads,
+      keptPayloads: { rows: open.length, bytes: open.length * ARGUMENT_BYTES },
+      keptTasks: { rows: open.length, bytes: open.length * 2 * ARGUMENT_BYTES },
+      rawMessages: { rows: rows.length * 4, bytes: rows.length * 4 * ARGUMENT_BYTES },
+      questions: { rows: rows.length, bytes: rows.length * ARGUMENT_BYTES },
+      statusLines: { rows: rows.length * 15, bytes: rows.length * 15 * 100 },
+      changes: { rows: rows.length * 32, bytes: null },
+      audit: { rows: audit.last === 0 ? 0 : audit.last - audit.first + 1, bytes: null },
     },
-    contentBytes: 1_336_100_000,
+    contentBytes: contentBytes(rows.length, payloads.bytes),
     limits: LIMITS,
     builtIn: LIMITS,
     due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 },
@@ -44,25 +68,40 @@ export function makeStorage(now: number, change: Partial<StorageDto> = {}): Stor
   };
 }
 
-export const LIMIT_ROWS: LimitRow[] = [
-  { name: "calls in flight", scope: "server ci-server", used: 870, most: 1_000, unit: "count" },
-  { name: "bytes of bodies", scope: "agent research-7", used: 9_800_000, most: 33_554_432, unit: "bytes" },
-  { name: "bytes of bodies", scope: "everyone", used: 14_200_000, most: 134_217_728, unit: "bytes" },
-  { name: "connections", scope: "agent claude-code", used: 6, most: 64, unit: "count" },
-  { name: "sessions", scope: "agent claude-code", used: 12, most: 200, unit: "count" },
-  { name: "sessions", scope: "agent nightly-ops", used: 3, most: 200, unit: "count" },
-  { name: "open questions", scope: "everyone", used: 11, most: 1_000, unit: "count" },
-  { name: "open questions", scope: "server warehouse", used: 4, most: 256, unit: "count" },
-  {
-    name: "stored contents of tasks",
-    scope: "agent research-7",
-    used: 611_000_000,
-    most: 1_073_741_824,
-    unit: "bytes",
-  },
-  { name: "stored contents of tasks", scope: "everyone", used: 1_336_100_000, most: 2_147_483_648, unit: "bytes" },
-  { name: "stored tasks", scope: "everyone", used: 12_480, most: 500_000, unit: "count" },
-];
+/** What counts for the limit of size: contents, messages, questions and status messages. */
+function contentBytes(tasks: number, payloads: number): number {
+  return payloads + tasks * (4 * ARGUMENT_BYTES + ARGUMENT_BYTES + 15 * 100);
+}
+
+/** How much of each limit is used, as far as other screens count it too. */
+export function limitRows(storage: StorageDto, agents: readonly AgentFacts[], questions: number): LimitRow[] {
+  const sessions = agents
+    .filter((agent) => agent.sessions.length > 0)
+    .slice(0, 3)
+    .map(({ name, sessions }): LimitRow => ({
+      name: "sessions",
+      scope: `agent ${name}`,
+      used: sessions.length,
+      most: 200,
+      unit: "count",
+    }));
+  return [
+    { name: "open calls", scope: "server ci-server", used: 5, most: 1_000, unit: "count" },
+    { name: "bodies of requests", scope: "agent research-7", used: 29_800_000, most: 33_554_432, unit: "bytes" },
+    { name: "bodies of requests", scope: "everyone", used: 44_200_000, most: 134_217_728, unit: "bytes" },
+    { name: "connections", scope: "agent claude-code", used: 6, most: 64, unit: "count" },
+    ...sessions,
+    { name: "open questions", scope: "everyone", used: questions, most: 1_000, unit: "count" },
+    {
+      name: "stored contents of tasks",
+      scope: "everyone",
+      used: storage.contentBytes,
+      most: storage.limits.payloadBytes ?? 2_147_483_648,
+      unit: "bytes",
+    },
+    { name: "stored tasks", scope: "everyone", used: storage.stored.tasks.rows, most: 500_000, unit: "count" },
+  ];
+}
 
 export const DISK_FULL: RecordingDto = {
   state: "cannot",
@@ -81,20 +120,20 @@ export const DISK_FULL: RecordingDto = {
   ],
 };
 
-export const AUDIT_FITS: AuditVerifiedDto = {
-  checked: 61_337,
-  verifiedTo: 61_337,
-  last: 61_337,
-  first: 1,
+export const auditFits = ({ first, last }: Pick<AuditLog, "first" | "last">): AuditVerifiedDto => ({
+  checked: last === 0 ? 0 : last - first + 1,
+  verifiedTo: last,
+  last,
+  first,
   complete: true,
   broken: null,
-};
+});
 
-export const CHECKPOINTS_FIT: TreeVerifiedDto = {
-  compared: 64,
-  newest: 61_337,
+export const checkpointsFit = (newest: number): TreeVerifiedDto => ({
+  compared: Math.ceil(newest / 1_000),
+  newest,
   unsigned: 0,
   lateSince: null,
   broken: null,
   next: null,
-};
+});

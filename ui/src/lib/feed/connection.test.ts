@@ -13,7 +13,7 @@ describe("the feed", () => {
     const stop = feed.start();
     expect([feed.connection, feed.state], "nothing is known yet").toEqual(["connecting", null]);
     await vi.advanceTimersByTimeAsync(20);
-    expect([feed.connection, feed.servers?.size], "the snapshot has five servers").toEqual(["live", 5]);
+    expect([feed.connection, feed.servers?.size], "the snapshot has six servers").toEqual(["live", 6]);
     stop();
   });
   it("keeps_the_last_rows_when_the_core_is_lost", async () => {

@@ -10,7 +10,9 @@ const PAGE_ROWS = 100;
 const NUMBERS_OF_A_CALL = 20_000;
 const ACTORS = ["person", "agent", "control", "server", "system"];
 
-type AuditCalls = Pick<Answers, "audit.list" | "audit.show">;
+type AuditCalls = Pick<Answers, "audit.list" | "audit.show" | "audit.export" | "audit.exportRows">;
+/** As `page_rows_max` of the core. */
+const EXPORT_ROWS = 1_000;
 
 export function auditCalls(state: CoreState): AuditCalls {
   return {
@@ -26,6 +28,57 @@ export function auditCalls(state: CoreState): AuditCalls {
         if (row && matches(row, filter)) rows.push(row);
       }
       return { rows, next: at >= lowest ? at + 1 : null, first, last };
+    },
+    "audit.export": ({ filter, gaps, format }) => {
+      check(filter);
+      const first = Math.max(filter.first ?? 1, state.audit.first);
+      const last = Math.min(filter.last ?? state.audit.last, state.audit.last);
+      let matching = 0;
+      for (let at = first; at <= last; at += 1) if (fits(state, at, filter)) matching += 1;
+      if (matching === 0)
+        throw {
+          code: "notFound",
+          message: `no row matches these filters together; the log has rows up to ${state.audit.last}`,
+          hint: "Leave out some of them; nothing was written.",
+        } satisfies ApiError;
+      const next = {
+        filter: { ...filter, first, last },
+        format,
+        gaps,
+        size: last + 1,
+        after: first - 1,
+        rows: 0,
+        stubs: 0,
+      };
+      const proves =
+        gaps === "hashes"
+          ? "The file proves that each row is genuine and in its place; that no matching row was left out is not proven."
+          : `The file proves that each row is genuine and in its place, and that no row of ${first} to ${last} that matches was left out.`;
+      return {
+        next,
+        first,
+        last,
+        matching,
+        proves,
+        text: `${JSON.stringify({ manifest: { filter, gaps, first, last } })}\n`,
+      };
+    },
+    "audit.exportRows": (input) => {
+      const { filter, gaps, after } = input;
+      const last = filter.last ?? state.audit.last;
+      const end = Math.min(last, after + EXPORT_ROWS);
+      const lines: string[] = [];
+      let { rows, stubs } = input;
+      for (let at = after + 1; at <= end; at += 1) {
+        const isRow = fits(state, at, filter);
+        if (isRow) rows += 1;
+        else if (gaps === "stubs") stubs += 1;
+        else continue;
+        lines.push(JSON.stringify({ [isRow ? "row" : "stub"]: { number: at, hash: hashOf(at) } }));
+      }
+      if (end === last) lines.push(JSON.stringify({ trailer: { rows, stubs } }));
+      const next = end === last ? null : { ...input, after: end, rows, stubs };
+      return { text: `${lines.join("\n")}\n`, next, rows, stubs, broken: null };
     },
     "audit.show": ({ number }) => {
       const row = state.audit.get(number);
@@ -48,6 +101,11 @@ export function auditCalls(state: CoreState): AuditCalls {
       };
     },
   };
+}
+
+function fits(state: CoreState, number: number, filter: AuditFilterDto): boolean {
+  const row = state.audit.get(number);
+  return row !== undefined && matches(row, filter);
 }
 
 /** As the core refuses what it cannot read. */

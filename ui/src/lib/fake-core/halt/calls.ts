@@ -1,70 +1,11 @@
-/* A made-up halt: what it covers, and what became of its tasks. */
-import type { HaltDto, HaltedTaskDto, HaltedTaskStateDto, HaltShown, RecoveryStageDto, TaskRow } from "$lib/bindings";
+/* What a made-up core answers about a halt. */
+import type { HaltShown, RecoveryStageDto, TaskRow } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { iso } from "../random";
+import { haltedTasks, haltOf } from "./orders";
 
 const STAGES: readonly RecoveryStageDto[] = ["acknowledged", "requests", "readOnly", "calls"];
-/** As `halt.tasks_listed` of the core. */
-const LISTED = 200;
-const ORDER: readonly HaltedTaskStateDto[] = ["notConfirmed", "open", "acknowledged", "requested", "confirmed"];
-
-/** Tasks as some time after a halt: each in another state, as `states` says in turn. */
-export function haltedTasks(
-  rows: readonly Pick<TaskRow, "id" | "server" | "agent" | "tool" | "phase">[],
-  states: readonly HaltedTaskStateDto[],
-  at: number,
-): HaltedTaskDto[] {
-  const tasks = rows.map((row, index): HaltedTaskDto => {
-    const state = states[index % states.length] ?? "requested";
-    const isKnown = state === "acknowledged" || state === "confirmed";
-    return {
-      id: row.id,
-      server: row.server,
-      agent: row.agent,
-      tool: row.tool,
-      state,
-      evidence: row.phase,
-      phase: state === "confirmed" ? "cancelled" : state === "open" ? "running" : "cancelling",
-      askedAt: state === "open" ? null : iso(at),
-      acknowledgedAt: isKnown ? iso(at + 400) : null,
-      refused: state === "notConfirmed" && index % 2 === 0 ? "this tool cannot be cancelled" : null,
-      endedAt: state === "confirmed" ? iso(at + 2_000) : null,
-      held: state === "confirmed" && index % 5 === 0,
-    };
-  });
-  return tasks.sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
-}
-
-export function haltOf(tasks: readonly HaltedTaskDto[], at: number, change: Partial<HaltDto> = {}): HaltShown {
-  const counts = { requested: 0, acknowledged: 0, confirmed: 0, notConfirmed: 0, open: 0 };
-  for (const task of tasks) counts[task.state] += 1;
-  const halt: HaltDto = {
-    id: "hlt_1",
-    at: iso(at),
-    closedAt: iso(at + 4),
-    orders: [
-      {
-        server: null,
-        agent: null,
-        tool: null,
-        scope: ["calls", "running", "requests"],
-        inForce: ["calls", "running", "requests"],
-        at: iso(at),
-        by: "ada",
-        reason: "order-bot writes the wrong month",
-      },
-    ],
-    steps: [],
-    nextStage: "acknowledged",
-    confirmedTools: [],
-    counts,
-    tasks: tasks.slice(0, LISTED),
-    ...change,
-  };
-  return { halt, unreadable: null };
-}
-
 type HaltCalls = Pick<Answers, "halts.show" | "halts.start" | "halts.resume">;
 
 export function haltCalls(state: CoreState): HaltCalls {

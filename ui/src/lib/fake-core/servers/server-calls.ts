@@ -69,8 +69,18 @@ function times(at: number, scale: number): RequestTimesDto {
   return { count: 24 * scale, failed: at % 12 === 5 ? 1 : 0, medianMs: wave, p95Ms: wave * 4 * peak };
 }
 
+const NO_TIMES: RequestTimesDto = { count: 0, failed: 0, medianMs: null, p95Ms: null };
+
 export function serverCalls(state: CoreState, server: (name: string) => ServerDto): ServerCalls {
   const lines = makeLog(LINES, state.now());
+  /** Whose open tasks it has. */
+  const callers = (name: string) => {
+    const open = [...state.rows.values()].filter((row) => row.server === name && !row.over);
+    return [...new Set(open.map((row) => row.agent))].map((agent) => {
+      const openTasks = open.filter((row) => row.agent === agent).length;
+      return { agent, openTasks, calls: Math.min(1, openTasks) };
+    });
+  };
   const acted = (name: string) => ({ name, processes: [48_211], openTasks: server(name).figures.open });
   return {
     "servers.toolDiff": ({ tool }) => ({
@@ -92,23 +102,33 @@ export function serverCalls(state: CoreState, server: (name: string) => ServerDt
         keptBytes: 256 * 1_024,
       };
     },
-    "servers.times": () => {
+    "servers.times": ({ name }) => {
+      const { health } = server(name);
+      const begun = health.kind === "up" || health.since === null ? state.now() : Date.parse(health.since);
       const steps = Array.from({ length: STEPS }, (_, at): SpanTimes => ({
         from: iso(state.now() - (STEPS - at) * STEP_MS),
-        calls: times(at, 1),
-        polls: times(at + 3, 9),
+        // Who cannot be reached is asked nothing.
+        calls: state.now() - (STEPS - at) * STEP_MS < begun ? times(at, 1) : NO_TIMES,
+        polls: state.now() - (STEPS - at) * STEP_MS < begun ? times(at + 3, 9) : NO_TIMES,
       }));
-      const span = (from: number): SpanTimes => ({
+      // The last hour and the day are sums of the steps; none was measured before the first.
+      const sum = (of: readonly RequestTimesDto[]): RequestTimesDto => ({
+        count: of.reduce((all, one) => all + one.count, 0),
+        failed: of.reduce((all, one) => all + one.failed, 0),
+        medianMs: of[Math.floor(of.length / 2)]?.medianMs ?? null,
+        p95Ms: of.some((one) => one.p95Ms !== null) ? Math.max(...of.map((one) => one.p95Ms ?? 0)) : null,
+      });
+      const span = (from: number, of: readonly SpanTimes[]): SpanTimes => ({
         from: iso(from),
-        calls: { count: 844, failed: 7, medianMs: 38, p95Ms: 184 },
-        polls: { count: 7_210, failed: 0, medianMs: 12, p95Ms: 40 },
+        calls: sum(of.map((one) => one.calls)),
+        polls: sum(of.map((one) => one.polls)),
       });
       return {
         since: iso(state.now() - 6 * 60 * MINUTE_MS),
-        hour: span(state.now() - 60 * MINUTE_MS),
-        day: span(state.now() - 24 * 60 * MINUTE_MS),
+        hour: span(state.now() - 60 * MINUTE_MS, steps.slice(-6)),
+        day: span(state.now() - 24 * 60 * MINUTE_MS, steps),
         steps,
-        lastFailure: { at: iso(state.now() - 3 * MINUTE_MS), request: "call", why: "read timeout after 10 s" },
+        lastFailure: { at: iso(begun - 3 * MINUTE_MS), request: "call", why: "read timeout after 10 s" },
       };
     },
     "servers.running": ({ name }) => {
@@ -129,7 +149,7 @@ export function serverCalls(state: CoreState, server: (name: string) => ServerDt
                 },
               ],
         openTasks: figures.open,
-        agents: figures.open === 0 ? [] : [{ agent: "research-7", openTasks: figures.open, calls: 1 }],
+        agents: callers(name),
       };
     },
     "servers.restart": ({ name }) => acted(name),
