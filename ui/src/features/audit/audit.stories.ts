@@ -47,6 +47,18 @@ export default {
     "filter editor, who": story(Audit, {}, { hash: "#/audit?actor=person", click: [".filters .word >> nth=0"] }),
     "filter editor, did": story(Audit, {}, { hash: "#/audit?verb=halted", click: [".filters .word >> nth=0"] }),
     "filter editor, server": story(Audit, {}, { hash: "#/audit?server=docs", click: [".filters .word >> nth=0"] }),
+    export: story(Audit, {}, { hash: HASH, keys: ["e"] }),
+    "export, filtered": story(Audit, {}, { hash: "#/audit?actor=person&text=wrong", keys: ["e"] }),
+    "export, too large": story(Audit, {}, { hash: "#/audit?server=docs", fake: { audit: 100_000 }, keys: ["e"] }),
+    "export, refused": story(
+      Audit,
+      {},
+      {
+        hash: HASH,
+        fake: { calls: { "audit.export": throws(FAILED) } },
+        click: [".head button >> text=Export…", "[role=dialog] [data-variant=primary]"],
+      },
+    ),
     "no match": story(Audit, {}, { hash: "#/audit?text=nothing%20like%20it", fake: { audit: 30 } }),
     "no match so far": story(Audit, {}, { hash: "#/audit?text=nothing%20like%20it", fake: { audit: 1_234_567 } }),
     "matches, looked back, more to come": story(

@@ -1,0 +1,65 @@
+/* The file of an export: its parts as the core gives them, up to a size that a page can hold, and the command that writes
+   a larger one. It checks nothing: that is what the file is for. */
+import type { AuditFilterDto, ExportBegun, ExportGaps, ExportPart, ReadExport } from "$lib/bindings";
+import type { Backend } from "$lib/backend/backend";
+
+/** Judgement: about 25 MB, which a page holds and saves without a pause that anybody minds. */
+export const MOST_ROWS = 50_000;
+
+export interface ExportFile {
+  readonly parts: readonly string[];
+  readonly rows: number;
+  /** Rows that are in it without their note. */
+  readonly stubs: number;
+  /** What it proves, as the core says. */
+  readonly proves: string;
+  /** A row that was changed: then the file is evidence of that. */
+  readonly broken: number | null;
+}
+
+/** Null when it would be too large: the rows that match are known only once the export has begun. */
+export async function readExport(
+  backend: Pick<Backend, "call">,
+  filter: AuditFilterDto,
+  gaps: ExportGaps,
+  onrows: (done: number, of: number) => void,
+): Promise<ExportFile | null> {
+  const begun: ExportBegun = await backend.call("audit.export", { filter, gaps, format: "jsonl" });
+  const of = gaps === "stubs" ? begun.last - begun.first + 1 : begun.matching;
+  if (of > MOST_ROWS) return null;
+  const parts = [begun.text];
+  let [rows, stubs, broken] = [0, 0, null as number | null];
+  for (let next: ReadExport | null = begun.next; next !== null;) {
+    onrows(rows + stubs, of);
+    const part: ExportPart = await backend.call("audit.exportRows", next);
+    parts.push(part.text);
+    ({ rows, stubs, next } = part);
+    broken ??= part.broken;
+  }
+  return { parts, rows, stubs, broken, proves: begun.proves };
+}
+
+/** Rows that the file would have at most, as far as the screen knows the log. */
+export function mostRows(filter: AuditFilterDto, first: number, last: number): number {
+  return Math.max(0, Math.min(filter.last ?? last, last) - Math.max(filter.first ?? first, first) + 1);
+}
+
+export const fileName = (now: number): string =>
+  `audit-${new Date(now).toISOString().slice(0, 19).replace(/[T:]/g, "-")}.jsonl`;
+
+/** As a POSIX shell reads one word. A value may come with a link: it stays one word, and never becomes an option. */
+function word(value: string): string {
+  const plain = value.replace(/[\u0000-\u001F\u007F-\u009F]/g, " ");
+  return /^[\w@%+:,./-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;
+}
+
+/** `taskwarden audit export --server=docs --output=audit.jsonl`: the same rows without this page. */
+export function commandOf(filter: AuditFilterDto, gaps: ExportGaps, file: string): string {
+  const { verbs, ...single } = filter;
+  const options = [
+    ...Object.entries(single).flatMap(([name, value]) => (value == null ? [] : [`--${name}=${word(String(value))}`])),
+    ...verbs.map((verb) => `--verb=${word(verb)}`),
+    ...(gaps === "hashes" ? ["--gaps=hashes"] : []),
+  ];
+  return ["taskwarden audit export", ...options, `--output=${word(file)}`].join(" ");
+}
