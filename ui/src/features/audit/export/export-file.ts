@@ -3,7 +3,7 @@
 import type { AuditFilterDto, ExportBegun, ExportGaps, ExportPart, ReadExport } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
 
-/** Judgement: about 25 MB, which a page holds and saves without a pause that anybody minds. */
+/** Judgement, not measured: tens of megabytes, the most with a proof in each row. A page holds and saves that at once. */
 export const MOST_ROWS = 50_000;
 
 export interface ExportFile {
