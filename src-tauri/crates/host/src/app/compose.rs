@@ -161,7 +161,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     })
     .await?;
     engine.sign_log(log_signer);
-    engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), policy.audit.clone()))).await?;
+    engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;

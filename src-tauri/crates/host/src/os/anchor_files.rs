@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::policy::AuditPolicy;
 use domain::ports::{AnchorFault, AnchorFiles, LogHead, PortFuture};
@@ -19,14 +20,18 @@ use verify::note::NoteKey;
 pub(crate) struct DiskAnchors {
     /// The folder of the registry.
     registry: PathBuf,
-    policy: AuditPolicy,
+    /// How long a file may not answer.
+    limit: Duration,
+    /// How much of the end of a file is read.
+    tail_bytes: u64,
     /// Files that an attempt is at work on.
     busy: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
 impl DiskAnchors {
-    pub(crate) fn new(registry: PathBuf, policy: AuditPolicy) -> Self {
-        Self { registry, policy, busy: Arc::default() }
+    pub(crate) fn new(registry: PathBuf, policy: &AuditPolicy) -> Self {
+        let (limit, tail_bytes) = (policy.anchor_limit, policy.anchor_tail_bytes);
+        Self { registry, limit, tail_bytes, busy: Arc::default() }
     }
 
     /// Does something with a file beside the runtime.
@@ -35,7 +40,7 @@ impl DiskAnchors {
         path: &Path,
         work: impl FnOnce(&Path) -> Result<T, AnchorFault> + Send + 'static,
     ) -> PortFuture<'_, Result<T, AnchorFault>> {
-        let (path, busy, limit) = (path.to_owned(), Arc::clone(&self.busy), self.policy.anchor_limit);
+        let (path, busy, limit) = (path.to_owned(), Arc::clone(&self.busy), self.limit);
         Box::pin(async move {
             if !busy.lock().insert(path.clone()) {
                 return Err(AnchorFault::Unreachable("does not answer; an earlier attempt still waits for it".into()));
@@ -130,7 +135,7 @@ fn share_disk(one: &Path, other: &Path) -> bool {
 
 impl AnchorFiles for DiskAnchors {
     fn newest(&self, path: &Path, keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFault>> {
-        let tail_bytes = self.policy.anchor_tail_bytes;
+        let tail_bytes = self.tail_bytes;
         self.beside(path, move |path| newest(path, &keys, tail_bytes))
     }
 
