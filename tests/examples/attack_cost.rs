@@ -145,7 +145,7 @@ fn calls(agent: &Agent) -> f64 {
     let took: Vec<f64> = (0..CALLS)
         .map(|_| {
             let began = Instant::now();
-            agent.ask("tools/call", &call).result();
+            drop(agent.ask("tools/call", &call).result());
             millis(began)
         })
         .collect();
@@ -211,7 +211,7 @@ fn dead_servers(program: &str) {
     wait_for("every child is back", is_back, || home.core_log());
     for (agent, sessions) in &listeners {
         for session in sessions {
-            agent.in_session(session, "ping", &json!({})).result();
+            drop(agent.in_session(session, "ping", &json!({})).result());
         }
     }
     let gap = pulse.stop().as_secs_f64() * 1_000.0;
@@ -239,7 +239,7 @@ fn patterns(program: &str) {
         let (mut longest, mut pings) = (0.0_f64, 0);
         while !is_over() || pings < CALLS {
             let began = Instant::now();
-            good.in_session(&session, "ping", &json!({})).result();
+            drop(good.in_session(&session, "ping", &json!({})).result());
             (longest, pings) = (longest.max(millis(began)), pings + 1);
         }
         longest
