@@ -255,7 +255,7 @@ fn files_that_others_can_read_are_named_by_doctor_and_closed_by_the_core() {
 }
 
 #[test]
-fn garbage_for_secrets_and_an_emptied_registry_are_told_with_their_own_cure() {
+fn garbage_for_secrets_is_told_with_its_own_cure() {
     let home = Home::new();
     drop(home.serve());
     let secrets = home.data().join("secrets.json");

@@ -124,6 +124,7 @@ impl SqliteRegistry {
         if !path.try_exists().map_err(|error| errors::of_file(path, "look for the registry", &error))? {
             return Err(RegistryError::Missing { path: path.into() });
         }
+        check_not_emptied(path)?;
         let plain = options(path, policy).read_only(true);
         match Self::reading(path, &key, policy, plain.clone()).await {
             // Shared memory cannot be made beside the file. Without a log the file alone is the whole registry.
@@ -180,6 +181,7 @@ impl SqliteRegistry {
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         let (path, policy, now) = (*path, *policy, *now);
         let mut base = base_of(path, key, policy);
+        check_not_emptied(path)?;
         let there = make_file(path)?;
         let options = options(path, policy);
         let mut connection = options.connect().await.map_err(base.failed("open the registry"))?;
@@ -218,6 +220,17 @@ impl SqliteRegistry {
         let (writer, work) = Writer::new(Arc::clone(&base), connection, readers.clone(), reserve);
         Ok((Self { base, readers, writer: Some(writer) }, work))
     }
+}
+
+/// Refuses a file that lost all its bytes: SQLite would take it for a new one and remove its write-ahead log. One that a
+/// killed first start left empty has no reserve yet, which is made last.
+fn check_not_emptied(path: &Path) -> Result<(), RegistryError> {
+    let is_empty = fs::metadata(path).is_ok_and(|facts| facts.len() == 0);
+    if is_empty && (DiskReserve::is_beside(path) || has_log(path)) {
+        let finding = "the file is empty, and it was not before".into();
+        return Err(RegistryError::Damaged { path: path.into(), finding });
+    }
+    Ok(())
 }
 
 /// Whether commits may lie in the write-ahead log.

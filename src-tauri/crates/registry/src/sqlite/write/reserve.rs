@@ -42,6 +42,11 @@ impl DiskReserve {
         reserve
     }
 
+    /// Whether a registry that was open here has left its reserve.
+    pub(crate) fn is_beside(registry: &Path) -> bool {
+        registry.with_file_name("reserve").exists()
+    }
+
     /// Frees the reserve of a registry that could not be opened for want of room; returns whether there was one.
     pub(crate) fn free_beside(registry: &Path) -> bool {
         let freed = fs::remove_file(registry.with_file_name("reserve")).is_ok();

@@ -9,10 +9,12 @@ use api::calls::Nothing;
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
 use api::{Api, Caller, Code};
+use domain::ports::RegistryError;
 use engine::SystemClock;
 
 use crate::app::compose;
 use crate::app::socket_client::SocketClient;
+use crate::app::start_error::StartError;
 use crate::config::{Config, ConfigError};
 use crate::doctor::{data_dir, secrets, with_facts};
 use crate::os::core_lock::CoreLock;
@@ -91,15 +93,12 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
 
 /// Without an answering core: what the registry itself says.
 async fn registry_alone(config: &Config) -> Vec<Finding> {
-    if !config.paths.registry().exists() {
-        return vec![Finding::fine("registry", "there is none yet; the core creates it when it first starts")];
-    }
-    if std::fs::metadata(config.paths.registry()).is_ok_and(|facts| facts.len() == 0) {
-        // Reported with the files of the data directory.
-        return Vec::new();
-    }
     let registry = match compose::open_to_read(config).await {
         Ok(registry) => registry,
+        // Also a file that a first start left empty when it was killed.
+        Err(StartError::Registry(RegistryError::Missing { .. })) => {
+            return vec![Finding::fine("registry", "there is none yet; the core creates it when it first starts")];
+        }
         Err(error) => return vec![Finding::broken("registry", error.to_string(), error.hint())],
     };
     let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone(), compose::scale());
