@@ -4,6 +4,7 @@
 //! fine says how to fix it.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -33,12 +34,18 @@ pub(crate) fn examine(config: &Config) -> Vec<Finding> {
 
 fn directory(home: &Path) -> Finding {
     match is_private(home) {
-        Ok(true) => match fs::metadata(home).map(|meta| meta.permissions().readonly()) {
-            Ok(false) => Finding::fine("data", format!("`{}` is private", home.display())),
-            Ok(true) | Err(_) => Finding::broken(
+        Ok(true) => match check_writable(home) {
+            Ok(()) => Finding::fine("data", format!("`{}` is private", home.display())),
+            Err(why) => Finding::broken(
                 "data",
-                format!("`{}` cannot be written", home.display()),
-                format!("Run `chmod 700 {}`.", home.display()),
+                format!("`{}` cannot be written: {why}", home.display()),
+                if why.kind() == io::ErrorKind::ReadOnlyFilesystem {
+                    "Its disk is mounted read-only: mount it for writing, or set `TASKWARDEN_HOME` to a folder on another \
+                     disk."
+                        .to_owned()
+                } else {
+                    format!("Run `chmod 700 {}`.", home.display())
+                },
             ),
         },
         Ok(false) => Finding::broken(
@@ -52,6 +59,19 @@ fn directory(home: &Path) -> Finding {
             "Check its owner, or set `TASKWARDEN_HOME` to a folder of your own.",
         ),
     }
+}
+
+/// Asks the system, which also knows of read-only disks; the mode of a folder says nothing of them.
+#[cfg(unix)]
+fn check_writable(home: &Path) -> io::Result<()> {
+    rustix::fs::access(home, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
+}
+
+// Not run here.
+#[cfg(not(unix))]
+fn check_writable(home: &Path) -> io::Result<()> {
+    let is_read_only = fs::metadata(home)?.permissions().readonly();
+    if is_read_only { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
 }
 
 /// Problems of the registry's file as seen from outside; its content is checked elsewhere.
