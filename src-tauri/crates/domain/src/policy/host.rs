@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{DAY, HOUR, KIB, MIB, MINUTE, SECOND};
+use super::{HOUR, KIB, MIB, MINUTE, SECOND};
 use crate::policy::listener::ListenerPolicy;
 use crate::time::Timestamp;
 
@@ -47,7 +47,8 @@ pub struct HostPolicy {
     pub small_file_bytes: u64,
     /// Less free space than this is reported by `doctor`. Judgement: a few days of a busy registry.
     pub disk_low_bytes: u64,
-    /// A record that is this far in the future means that a clock was wrong. Judgement.
+    /// A record that is this far in the future means that a clock was wrong. Judgement: the clocks of a computer and of a
+    /// file server differ by less, and a clock that was set back an hour is named (issue 11).
     pub clock_ahead: Duration,
     /// This version did not exist before: an earlier clock is wrong. The beginning of 2026.
     pub made_after: Timestamp,
@@ -131,7 +132,7 @@ impl Default for HostPolicy {
             say_waiting_after: SECOND / 2,
             small_file_bytes: 1_048_576,
             disk_low_bytes: 200 * 1_048_576,
-            clock_ahead: DAY,
+            clock_ahead: 10 * MINUTE,
             made_after: Timestamp::from_millis(1_767_225_600_000),
             code_span: 5 * MINUTE,
             code_tries_max: 100,
