@@ -1,7 +1,7 @@
 //! Keeps tasks in step that may all be asking the same question: all of them wait while it is open.
 //!
-//! A reconciler: it reads the question where it is stored and marks the other tasks, or removes the marks. When the
-//! storing task ends or is being cancelled, another one takes the question over. What makes a question shared is
+//! A reconciler: it reads the question where it is stored and marks the other tasks, or removes the marks. A task that
+//! ends or is being cancelled is ruled out; when it stores the question, another one takes it over. What makes a question shared is
 //! decided in `servers/push.rs`.
 
 use std::collections::BTreeSet;
@@ -24,10 +24,13 @@ pub(crate) struct SharedQuestionQueue {
 }
 
 impl SharedQuestionQueue {
-    /// The task changed.
+    /// The task changed: what it stores is looked at, and what other tasks store that it may be asking.
     pub(crate) fn changed(&self, handle: &TaskHandle) {
-        if !handle.shared.stored.is_empty() {
-            self.changed.lock().insert(handle.id);
+        let stored = (!handle.shared.stored.is_empty()).then_some(handle.id);
+        let elsewhere = handle.shared.elsewhere.iter().map(|question| question.task);
+        let mut storing = stored.into_iter().chain(elsewhere).peekable();
+        if storing.peek().is_some() {
+            self.changed.lock().extend(storing);
             self.wake.notify_one();
         }
     }
@@ -67,8 +70,19 @@ async fn reconcile(core: &Arc<EngineCore>, id: HandleId) {
         let question = QuestionRef { task: id, key: key.clone() };
         let is_open = is_stored(&stored, key);
         let is_still_asked = is_open && stored.phase(core.time.now()).asks_people();
+        let now = core.time.now();
+        let may_be_asking = |other: &HandleId| core.ledger.held(*other).is_some_and(|handle| may_ask(&handle, now));
+        let (left, gone): (BTreeSet<HandleId>, BTreeSet<HandleId>) =
+            others.iter().partition(|other| may_be_asking(other));
         for other in others {
-            mark(core, *other, &question, is_still_asked).await;
+            mark(core, *other, &question, is_still_asked && left.contains(other)).await;
+        }
+        if is_still_asked && !gone.is_empty() {
+            // The inbox and a cancel go by those that are left.
+            let ruled_out = core.must_apply(id, |handle, now| handle.rule_out_askers(key, &gone, now)).await;
+            if let Err(error) = ruled_out {
+                tracing::warn!(handle.id = %id, %error, "calls that cannot be asking any more could not be ruled out");
+            }
         }
         // A recorded answer is sent from this task; until it arrives, the task may still end.
         if is_still_asked || is_answered(&stored, key) {
@@ -150,10 +164,13 @@ async fn ask_another(
     }
 }
 
+/// Whether a question that names no call may be this one's: it is open, and nobody has cancelled it.
+fn may_ask(handle: &TaskHandle, now: domain::time::Timestamp) -> bool {
+    handle.may_ask_live() && handle.phase(now).asks_people()
+}
+
 /// The oldest of these that is open and may still be asked for.
 fn oldest(core: &EngineCore, ids: &BTreeSet<HandleId>, now: domain::time::Timestamp) -> Option<HandleId> {
     let held = ids.iter().filter_map(|id| core.ledger.held(*id));
-    held.filter(|handle| handle.may_ask_live() && handle.phase(now).asks_people())
-        .min_by_key(|handle| (handle.created, handle.id))
-        .map(|handle| handle.id)
+    held.filter(|handle| may_ask(handle, now)).min_by_key(|handle| (handle.created, handle.id)).map(|handle| handle.id)
 }

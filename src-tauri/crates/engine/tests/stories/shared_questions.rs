@@ -72,6 +72,10 @@ async fn a_call_that_is_cancelled_takes_no_question_of_another_with_it() {
     let left: BTreeSet<HandleId> = calls[1..].iter().copied().collect();
     assert_eq!(next.possible_askers(&key), left, "the others may still be asking");
     assert!(server.answers().is_empty(), "nothing was said in anybody's name: {:?}", server.answers());
+    world.engine.cancel(calls[4], person("ada"), None).await.expect("the stop is recorded");
+    let left: BTreeSet<HandleId> = calls[1..4].iter().copied().collect();
+    let is_ruled_out = |handle: &TaskHandle| handle.possible_askers(&key) == left;
+    world.until(calls[1], "without the call that was cancelled", is_ruled_out).await;
     world.engine.answer(calls[1], acceptance(None, "ada")).await.expect("it can be answered there");
     world.pass(5 * SECOND).await;
     assert_eq!(server.answers().len(), 1);

@@ -60,6 +60,19 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
+    /// These calls can no longer be asking the question under this key; when none is left, it is this one's.
+    #[must_use]
+    pub fn rule_out_askers(&self, key: &RequestKey, gone: &BTreeSet<HandleId>, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        if let Some(others) = step.next.shared.stored.get_mut(key) {
+            others.retain(|other| !gone.contains(other));
+            if others.is_empty() {
+                step.next.shared.stored.remove(key);
+            }
+        }
+        step.settle(self, now)
+    }
+
     /// The question is no longer shared from here: it is over, or asked of the other calls alone from now on.
     #[must_use]
     pub fn hand_over_question(&self, key: &RequestKey, now: Timestamp) -> Transition {
