@@ -1,7 +1,7 @@
 //! A data directory on a real file system without room: agents are refused before their calls leave, what is in flight
 //! is seen and joined, people go on deciding, and `doctor` says what is wrong.
 //!
-//! The file system is a small tmpfs, which only root may mount; elsewhere the story says that it was not told. That the
+//! The file system is a small tmpfs, which only root may mount; elsewhere the story says that it is not run. That the
 //! registry itself keeps its promises there is in `registry/tests/sqlite/storage.rs`.
 
 use std::fs;
@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use testkit::not_run::not_run;
 use tests::agent::Agent;
 use tests::gate::Gate;
 use tests::home::{looks, wait_for};
@@ -117,7 +118,7 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     let (token, other) = (gate.add_agent("bee"), gate.add_agent("wasp"));
     gate.kill();
     let Some(disk) = SmallDisk::under(&gate.home().data()) else {
-        println!("not told: this user may not mount a file system");
+        not_run("this user may not mount a file system");
         return;
     };
     gate.start();

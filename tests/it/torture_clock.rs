@@ -6,8 +6,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use testkit::not_run::not_run;
 use tests::bench::{attach, call};
-use tests::faketime::FakeClock;
+use tests::faketime::{FakeClock, MISSING};
 use tests::gate::Gate;
 use tests::home::{pause_for, wait_for};
 use tests::server::{Manner, Recorder};
@@ -29,7 +30,7 @@ const DELIVERED_WITHIN: Duration = Duration::from_secs(10 + 20);
 fn an_answer_that_is_held_back_leaves_in_time_though_the_clock_is_set_by_an_hour() {
     let folder = tempfile::tempdir().expect("a folder");
     if FakeClock::new(folder.path()).is_none() {
-        println!("not run: libfaketime is not installed (`apt install libfaketime`)");
+        not_run(MISSING);
         return;
     }
     let runtime =
@@ -65,7 +66,7 @@ fn an_answer_that_is_held_back_leaves_in_time_though_the_clock_is_set_by_an_hour
 fn torture_no_decision_waits_for_a_clock_that_steps() {
     let folder = tempfile::tempdir().expect("a folder");
     if FakeClock::new(folder.path()).is_none() {
-        println!("not run: libfaketime is not installed (`apt install libfaketime`)");
+        not_run(MISSING);
         return;
     }
     Campaign::new("steps of the clock", 4).run(|random, round| {

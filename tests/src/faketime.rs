@@ -13,6 +13,9 @@ const PLACES: [&str; 4] = [
     "/usr/lib/faketime/libfaketimeMT.so.1",
 ];
 
+/// What a test says that needs the library and does not find it.
+pub const MISSING: &str = "libfaketime is not installed (`apt install libfaketime`)";
+
 /// The wall clock of one process.
 pub struct FakeClock {
     library: PathBuf,

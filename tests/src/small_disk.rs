@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+use testkit::not_run::not_run;
 
 /// Names the small disk to a test that was started again.
 const PLACE: &str = "TASKWARDEN_SMALL_DISK";
@@ -30,7 +31,7 @@ impl SmallDisk {
         }
         let place = TempDir::new().expect("a temporary folder");
         let Some(mut command) = in_namespace() else {
-            println!("not run: no mount namespace can be made here (`unshare --mount` as root, or user namespaces)");
+            not_run("no mount namespace can be made here (`unshare --mount` as root, or user namespaces)");
             return None;
         };
         let script = r#"mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@""#;
@@ -55,10 +56,30 @@ impl SmallDisk {
         File::create(&self.filler).expect("the filler is ours");
     }
 
+    /// Makes a folder on it read-only, for root as well, until the guard goes. Nothing may have it open for writing.
+    #[must_use]
+    pub fn read_only(&self, folder: &Path) -> ReadOnly {
+        assert!(folder.starts_with(self.place()), "only what lies on the small disk");
+        let mount =
+            |args: &[&str]| Command::new("mount").args(args).arg(folder).status().is_ok_and(|done| done.success());
+        assert!(mount(&["--bind", &folder.display().to_string()]), "the folder becomes a mount of its own");
+        assert!(mount(&["-o", "remount,bind,ro"]), "which is read-only");
+        ReadOnly(folder.into())
+    }
+
     /// Where it is.
     #[must_use]
     pub fn place(&self) -> &Path {
         self.filler.parent().expect("the filler is in it")
+    }
+}
+
+/// A folder that nobody can write.
+pub struct ReadOnly(PathBuf);
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
     }
 }
 

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod contract;
 pub mod kill;
 pub mod memory_registry;
+pub mod not_run;
 pub mod notifier;
 pub mod scripted;
 pub mod secrets;

@@ -16,6 +16,7 @@ use domain::task::status::Phase;
 use domain::time::Timestamp;
 use registry::SqliteRegistry;
 use testkit::contract::{ContractFixtures, commit_of};
+use testkit::not_run::not_run;
 
 use super::{Home, key, meddle, open};
 
@@ -72,7 +73,7 @@ fn stop(handle: &domain::task::TaskHandle) -> Commit {
 async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refused() {
     let home = Home::new();
     let Some(disk) = SmallDisk::mount(&home.folder.path().join("disk")) else {
-        println!("not run: this user may not mount a file system");
+        not_run("this user may not mount a file system");
         return;
     };
     let path = disk.0.join("registry.sqlite");

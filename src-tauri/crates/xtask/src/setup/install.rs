@@ -67,7 +67,7 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     if !std::path::Path::new("/usr/share/doc/libxtst6").exists() {
         missing.push("libxtst6");
     }
-    // Tests that set the clock of a core (`tests/src/faketime.rs`) print that they were not run without it.
+    // Without it, tests that set the clock of a core (`tests/src/faketime.rs`) are not run, which CI takes for a failure.
     if !std::path::Path::new("/usr/share/doc/libfaketime").exists() {
         missing.push("libfaketime");
     }
