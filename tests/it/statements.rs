@@ -6,7 +6,7 @@
 
 mod asking;
 mod era;
-mod legacy;
+pub(crate) mod legacy;
 mod modern;
 
 use std::sync::Arc;

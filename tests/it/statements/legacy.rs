@@ -19,7 +19,7 @@ use crate::PROGRAM;
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Opens a 2025-11-25 server with a session and these capabilities and tools; what it does not know goes to `rest`.
-fn legacy(asked: &Asked, tasks: &Value, tools: &Value, rest: impl FnOnce(&Asked) -> Deed) -> Deed {
+pub(crate) fn legacy(asked: &Asked, tasks: &Value, tools: &Value, rest: impl FnOnce(&Asked) -> Deed) -> Deed {
     match (asked.verb.as_str(), asked.method()) {
         ("POST", "server/discover") => error(asked, "400 Bad Request", -32_000, "no session", &Value::Null),
         ("POST", "initialize") => {
@@ -52,11 +52,11 @@ fn in_session(session: &str, deed: Deed) -> Deed {
     }
 }
 
-fn all_tasks() -> Value {
+pub(crate) fn all_tasks() -> Value {
     json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}})
 }
 
-fn tool(name: &str, support: Option<&str>) -> Value {
+pub(crate) fn tool(name: &str, support: Option<&str>) -> Value {
     let mut tool = json!({"name": name, "inputSchema": {"type": "object"}});
     if let Some(support) = support {
         tool["execution"] = json!({"taskSupport": support});
@@ -64,30 +64,30 @@ fn tool(name: &str, support: Option<&str>) -> Value {
     tool
 }
 
-fn no_stream(asked: &Asked) -> Deed {
+pub(crate) fn no_stream(asked: &Asked) -> Deed {
     match asked.verb.as_str() {
         "GET" => Deed::Say(hostile::with_type("405 Method Not Allowed", "text/plain", b"")),
         _ => error(asked, "200 OK", -32_601, "no such method", &Value::Null),
     }
 }
 
-fn begin_stream(stream: &mut TcpStream) {
+pub(crate) fn begin_stream(stream: &mut TcpStream) {
     let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
 }
 
-fn event(stream: &mut TcpStream, message: &Value) {
+pub(crate) fn event(stream: &mut TcpStream, message: &Value) {
     let _ = stream.write_all(format!("data: {message}\n\n").as_bytes());
     let _ = stream.flush();
 }
 
-fn question(id: &str, meta: &Value) -> Value {
+pub(crate) fn question(id: &str, meta: &Value) -> Value {
     let schema = json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
     json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create",
         "params": {"message": "Which word?", "requestedSchema": schema, "_meta": meta}})
 }
 
 /// The answer to a question, once it came.
-fn answer_to(log: &Log, id: &str) -> Value {
+pub(crate) fn answer_to(log: &Log, id: &str) -> Value {
     wait_for(
         "the question is answered",
         || log.all().into_iter().map(|note| note.body).find(|body| body["id"] == id && body.get("method").is_none()),
