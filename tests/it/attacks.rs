@@ -5,10 +5,12 @@
 mod audit_rows;
 mod client_names;
 mod far_polls;
+mod foreign_user;
 mod late_results;
 mod open_calls;
 mod patterns;
 mod server_words;
+mod sick_disks;
 
 use std::time::{Duration, Instant};
 

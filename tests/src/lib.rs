@@ -22,6 +22,7 @@ pub mod peers;
 pub mod quiet_server;
 pub mod reader;
 pub mod server;
+pub mod slow_disk;
 pub mod small_disk;
 pub mod tiny;
 pub mod torture;
