@@ -57,6 +57,11 @@ impl Gate {
         self.core.as_mut().is_none_or(Core::ended)
     }
 
+    /// The exit code of a core that ended by itself.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        self.core.as_mut().and_then(Core::exit_code)
+    }
+
     /// Ends the core as a power cut would.
     pub fn kill(&mut self) {
         self.core.take().expect("a core is running").kill();

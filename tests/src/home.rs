@@ -126,6 +126,11 @@ impl Home {
         Ran::of(&self.command().args(args).output().expect("the program starts"))
     }
 
+    /// Runs a command with additional environment.
+    pub fn run_with<A: AsRef<OsStr>>(&self, env: &[(&str, &str)], args: &[A]) -> Ran {
+        Ran::of(&self.command().envs(env.iter().copied()).args(args).output().expect("the program starts"))
+    }
+
     /// Runs a command with something on its standard input.
     pub fn run_with_input<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &str) -> Ran {
         let mut child = self
@@ -250,6 +255,11 @@ impl Core {
     /// Whether it ended by itself.
     pub fn ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// The exit code, once it ended by itself.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        self.child.try_wait().ok().flatten().and_then(|status| status.code())
     }
 
     /// Its process id.
