@@ -8,6 +8,7 @@ mod far_polls;
 mod foreign_user;
 mod late_results;
 mod open_calls;
+mod parallel_calls;
 mod patterns;
 mod server_words;
 mod sick_disks;
