@@ -8,6 +8,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 mod agents;
+mod all_at_once;
 mod attacks;
 mod budget;
 mod budget_kill;
