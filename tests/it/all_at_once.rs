@@ -18,12 +18,12 @@ use tests::gate::Gate;
 use tests::home::{Home, Ran, wait_for};
 use tests::hostile::{Deed, Hostile};
 use tests::peers;
+use tests::quiet_server::{QUIET_SERVER, children};
 use tests::server::{Manner, Recorder};
 use tests::small_disk::SmallDisk;
 
 use crate::PROGRAM;
 use crate::attacks::at_once;
-use crate::dead_servers::{QUIET_SERVER, children};
 use crate::statements::{Log, modern, no_method, result, task_2026};
 
 /// This test, as it is started again on its small disk.

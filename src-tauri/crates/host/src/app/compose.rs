@@ -304,8 +304,7 @@ async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registr
 /// halt and every row.
 fn check_not_gone(config: &Config) -> Result<(), RegistryError> {
     let path = config.paths.registry();
-    let is_there = path.metadata().is_ok_and(|about| about.len() > 0);
-    if is_there || !config.paths.intents().exists() { Ok(()) } else { Err(RegistryError::Gone { path }) }
+    if path.exists() || !config.paths.intents().exists() { Ok(()) } else { Err(RegistryError::Gone { path }) }
 }
 
 /// Opens the file of unsettled calls, beside the registry.

@@ -30,7 +30,7 @@ pub enum RegistryError {
     /// It is not there (read-only opening).
     #[error("there is no registry at `{path}` yet")]
     Missing { path: PathBuf },
-    /// It is not there, or empty, and other files show that there was one.
+    /// It is not there, and other files show that there was one.
     #[error("the registry `{path}` is gone: other files of this folder show that there was one")]
     Gone { path: PathBuf },
     /// Sealed fields cannot be opened with the key at hand.
