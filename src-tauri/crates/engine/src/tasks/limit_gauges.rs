@@ -21,10 +21,11 @@ fn stored(core: &EngineCore, rows: &mut Vec<Gauge>) {
     let agents = core.access.snapshot();
     let fullest = core.retention.read(|shares, limits| {
         let most_of = |unit: QuotaUnit| {
-            let agent =
-                shares.agents.iter().max_by_key(|(_, stored)| stored.of(unit)).map(|(id, stored)| (*id, *stored));
-            let server =
-                shares.servers.iter().max_by_key(|(_, stored)| stored.of(unit)).map(|(id, stored)| (*id, *stored));
+            // Of two that are as full the same one is shown each time.
+            let agent = shares.agents.iter().max_by_key(|(id, stored)| (stored.of(unit), **id));
+            let server = shares.servers.iter().max_by_key(|(id, stored)| (stored.of(unit), **id));
+            let agent = agent.map(|(id, stored)| (*id, *stored));
+            let server = server.map(|(id, stored)| (*id, *stored));
             (unit, shares.all, agent, server)
         };
         ([QuotaUnit::Bytes, QuotaUnit::Tasks].map(most_of), limits.clone())

@@ -87,13 +87,13 @@ impl OpenHandles {
     /// The server with the most open questions beside the first one of each task, and how many.
     pub(crate) fn most_questions_of_server(&self) -> Option<(ServerId, usize)> {
         let counted = self.questions.iter().map(|(server, questions)| (*server, questions.all));
-        counted.filter(|(_, all)| *all > 0).max_by_key(|(_, all)| *all)
+        counted.filter(|(_, all)| *all > 0).max_by_key(|(server, all)| (*all, *server))
     }
 
     /// The task with the most open questions, and how many.
     pub(crate) fn most_questions_of_task(&self) -> Option<(HandleId, usize)> {
         let counted = self.held.values().map(|held| (held.handle.id, held.handle.open_questions()));
-        counted.filter(|(_, open)| *open > 0).max_by_key(|(_, open)| *open)
+        counted.filter(|(_, open)| *open > 0).max_by_key(|(task, open)| (*open, *task))
     }
 
     fn count_questions(&mut self, before: Option<&TaskHandle>, after: Option<&TaskHandle>) {
