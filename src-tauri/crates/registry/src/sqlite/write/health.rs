@@ -38,6 +38,11 @@ impl WriterHealth {
         }
     }
 
+    /// How long a transaction may run before it counts as stuck.
+    pub(crate) fn slow_commit(&self) -> Duration {
+        self.slow_commit
+    }
+
     /// The fault that was met, whether or not a transaction is stuck.
     pub(crate) fn fault(&self) -> Option<RecordingFault> {
         self.state.lock().fault
