@@ -287,9 +287,11 @@ test("storage_the_audit_log_servers_and_limits_count_what_their_screens_show", a
   expect([storage.stored.tasks.rows, storage.stored.audit.rows]).toEqual([state.rows.size, last - first + 1]);
   expect([verified.last, verified.checked]).toEqual([last, last - first + 1]);
   const limits = await core.call("limits.show", {});
-  expect(limits.rows.find((row) => row.name === "arguments, answers, results")?.used).toBe(
-    storage.stored.payloads.bytes,
-  );
+  const used = (name: string) => limits.rows.find((row) => row.name === name && row.scope === "everyone")?.used;
+  expect([used("stored contents of tasks"), used("stored tasks")]).toEqual([
+    storage.contentBytes,
+    storage.stored.tasks.rows,
+  ]);
   const oldest = [...state.rows.values()].map((row) => row.createdAt).sort()[0];
   expect(storage.oldestTask).toBe(oldest);
   for (const server of state.servers.values()) {

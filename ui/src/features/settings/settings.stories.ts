@@ -1,9 +1,14 @@
-import type { ApiError } from "$lib/bindings";
+import type { AnchorDto, ApiError } from "$lib/bindings";
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
 /** Less than the made-up core stores. */
 const DUE = { payloadTasks: 12, payloadBytes: 140_000, tasks: 4, auditRows: 8_192 };
+
+function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto {
+  const base = { newest: null, copied: null, trouble: null, contradicts: false, isBesideRegistry: false };
+  return { id, path, ...base, ...change };
+}
 
 export default {
   title: "settings",
@@ -88,6 +93,25 @@ export default {
           },
         },
         click: ["text=Check now"],
+      },
+    ),
+    "copies of checkpoints": story(
+      Settings,
+      {},
+      {
+        hash: "#/settings/audit",
+        fake: {
+          anchors: [
+            anchor(1, "/media/usb/taskwarden.notes", { newest: 18_204 }),
+            anchor(2, "/home/ada/taskwarden.notes", { newest: 18_204, isBesideRegistry: true }),
+            anchor(3, "/media/backup/taskwarden.notes", { trouble: "is not there" }),
+            anchor(4, `/media/${"a-long-name/".repeat(12)}log.notes`, {
+              trouble:
+                "has a checkpoint of 18,900 rows, and the log has 18,204: rows were cut off, or an older copy of the registry was put back",
+              contradicts: true,
+            }),
+          ],
+        },
       },
     ),
     "storage that cannot be read": story(

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -30,6 +30,11 @@ program?: string | null,
  * no command holds it. It is not when left out.
  */
 save?: boolean | null, };
+
+/** A file that is to hold copies of checkpoints. */
+export type AddAnchor = {
+/** The whole path of the file, which may not be there yet. */
+path: string, };
 
 /** A control token to make. */
 export type AddControlToken = { name: string,
@@ -184,6 +189,22 @@ id: string,
 limit: "time" | "progress",
 /** So much more, counted from now. Null removes the limit from this task. */
 moreMs?: number | null, };
+
+/** A file to which checkpoints are copied. */
+export type AnchorDto = { id: number, path: string,
+/** How many rows the newest copy covers; null while that is not known. */
+newest: number | null,
+/** When this core copied last; null when it did not yet. */
+copied: string | null,
+/** Why it gets no copies now, as the second half of a sentence about the file; null while it gets them. */
+trouble: string | null,
+/** Whether the file and the log cannot both be right. */
+contradicts: boolean,
+/** Whether the file is on the disk of the registry, so that what destroys one destroys the other. */
+isBesideRegistry: boolean, };
+
+/** All of them. */
+export type AnchorList = { anchors: Array<AnchorDto>, };
 
 /** The content of one answer. Has no `Debug`: it carries what a person wrote. */
 export type AnswerContent = {
@@ -691,6 +712,18 @@ percent: number | null, };
 /** Why something is not in the window yet. */
 export type ComingState = "held" | "slices" | "working" | "ready";
 
+/** Checkpoints that somebody kept. */
+export type CompareNotes = {
+/** Whole signed notes. */
+notes: Array<string>, };
+
+/** How one kept checkpoint compares with the log. */
+export type ComparedNote = {
+/** The rows that it covers. */
+size: number,
+/** Why it and the log cannot both be right, as the second half of a sentence about its file; null where they agree. */
+fault: string | null, };
+
 /** What a check of an agent's connection found. */
 export type ConnectionCheck = { checkedAt: string,
 /** The address of agents over HTTP; null when none is open. */
@@ -797,7 +830,9 @@ storage: StorageDto,
 /** How far its audit log is verified; what is new since the last check was checked for this. */
 audit: AuditVerifiedDto,
 /** How its newest checkpoints compare with the rows. */
-checkpoints: TreeVerifiedDto, };
+checkpoints: TreeVerifiedDto,
+/** Where its checkpoints are copied to, when a core runs. */
+anchors: Array<AnchorDto>, };
 
 /** What tokens cost. */
 export type CostDto = { currency: string,
@@ -945,7 +980,7 @@ text: string,
 proves: string, };
 
 /** In which format rows are written. */
-export type ExportFormat = "jsonl";
+export type ExportFormat = "jsonl" | "csv";
 
 /** What an export holds of rows that do not match. */
 export type ExportGaps = "stubs" | "hashes";
@@ -1509,6 +1544,11 @@ duplicates: number, };
 /** A task that could not be marked as resolved. */
 export type NotResolved = { id: string, why: string, };
 
+/** How kept checkpoints compare with the log, in the order in which they were given. */
+export type NotesCompared = { notes: Array<ComparedNote>,
+/** The rows that the newest checkpoint of the log covers. */
+newest: number, };
+
 export type Nothing = Record<symbol, never>;
 
 /** A step that can be taken. */
@@ -1530,6 +1570,9 @@ confirm: boolean, };
 export type OneAgent = {
 /** Its name or id. */
 agent: string, };
+
+/** One anchor. */
+export type OneAnchor = { id: number, };
 
 /** A rule to end. */
 export type OneAnswerRule = {
@@ -3281,6 +3324,10 @@ export interface Calls {
   "audit.verify": [VerifyAudit, AuditVerifiedDto];
   "audit.verifyTree": [VerifyTree, TreeVerifiedDto];
   "audit.checkpoint": [Nothing, CheckpointDto];
+  "audit.anchors": [Nothing, AnchorList];
+  "audit.addAnchor": [AddAnchor, AnchorDto];
+  "audit.removeAnchor": [OneAnchor, AnchorList];
+  "audit.compareNotes": [CompareNotes, NotesCompared];
   "audit.export": [ExportAudit, ExportBegun];
   "audit.exportRows": [ReadExport, ExportPart];
   "feed.focus": [FocusInput, Done];

@@ -25,6 +25,7 @@ type Unused =
   | "core.ping"
   | "budgets.series"
   | "audit.checkpoint"
+  | "audit.compareNotes"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke";
@@ -299,6 +300,7 @@ export function answers(state: CoreState): Answers {
       storage: state.storage,
       audit: auditFits(state.audit),
       checkpoints: checkpointsFit(state.audit.last),
+      anchors: state.anchors,
     }),
   };
 }

@@ -1,6 +1,7 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend.ts. */
 import type {
   AgentFacts,
+  AnchorDto,
   AnsweredDto,
   AnswerRuleDto,
   AuditRowDto,
@@ -62,6 +63,8 @@ export interface CoreStateOptions {
   answerRules?: AnswerRuleDto[];
   /** Rows of the audit log; a number makes as many. */
   audit?: number | AuditRowDto[];
+  /** Files that get copies of checkpoints. */
+  anchors?: AnchorDto[];
   /** A frozen now, for stories. */
   now?: number;
   seed?: number;
@@ -102,6 +105,7 @@ export class CoreState {
   readonly answered: readonly Partial<AnsweredDto>[];
   readonly answerRules: readonly AnswerRuleDto[];
   audit: AuditLog;
+  anchors: AnchorDto[];
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
   onframe: (frame: Frame) => void = () => undefined;
@@ -119,6 +123,7 @@ export class CoreState {
     this.answered = options.answered ?? [];
     this.answerRules = options.answerRules ?? [];
     this.audit = Array.isArray(options.audit) ? auditOf(options.audit) : makeAudit(options.audit ?? 18_204, now);
+    this.anchors = options.anchors ?? [];
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : INBOX;
     const made = Array.isArray(options.tasks)

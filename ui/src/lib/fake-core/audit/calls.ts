@@ -1,5 +1,5 @@
 /* What a made-up core answers about its audit log, in pages as the core gives them. */
-import type { ApiError, AuditFilterDto, AuditRowDto } from "$lib/bindings";
+import type { AnchorDto, ApiError, AuditFilterDto, AuditRowDto } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { hashOf } from "./rows";
@@ -10,12 +10,46 @@ const PAGE_ROWS = 100;
 const NUMBERS_OF_A_CALL = 20_000;
 const ACTORS = ["person", "agent", "control", "server", "system"];
 
-type AuditCalls = Pick<Answers, "audit.list" | "audit.show" | "audit.export" | "audit.exportRows">;
+type AuditCalls = Pick<
+  Answers,
+  | "audit.list"
+  | "audit.show"
+  | "audit.export"
+  | "audit.exportRows"
+  | "audit.anchors"
+  | "audit.addAnchor"
+  | "audit.removeAnchor"
+>;
 /** As `page_rows_max` of the core. */
 const EXPORT_ROWS = 1_000;
 
 export function auditCalls(state: CoreState): AuditCalls {
   return {
+    "audit.anchors": () => ({ anchors: state.anchors }),
+    "audit.addAnchor": ({ path }) => {
+      if (!path.startsWith("/"))
+        throw {
+          code: "usage",
+          message: `\`path\`: \`${path}\` is not the whole path of a file`,
+          hint: "Give a path that begins at the root, such as `/media/usb/taskwarden.notes`.",
+        } satisfies ApiError;
+      const id = Math.max(0, ...state.anchors.map((anchor) => anchor.id)) + 1;
+      const added: AnchorDto = {
+        id,
+        path,
+        newest: state.audit.last,
+        copied: new Date(state.now()).toISOString(),
+        trouble: null,
+        contradicts: false,
+        isBesideRegistry: !path.startsWith("/media/"),
+      };
+      state.anchors = [...state.anchors, added];
+      return added;
+    },
+    "audit.removeAnchor": ({ id }) => {
+      state.anchors = state.anchors.filter((anchor) => anchor.id !== id);
+      return { anchors: state.anchors };
+    },
     "audit.list": ({ filter, before, limit }) => {
       check(filter);
       const { first, last } = state.audit;

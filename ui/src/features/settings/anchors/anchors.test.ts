@@ -1,0 +1,42 @@
+// @vitest-environment jsdom
+import { afterEach, expect, it } from "vitest";
+import { fake } from "$lib/fake-core/backend";
+import { show, until, type Shown } from "$lib/fake-core/harness";
+import Anchors from "./Anchors.svelte";
+
+let page: Shown | null = null;
+afterEach(async () => {
+  await page?.close();
+  page = null;
+});
+
+it("a file is added by its path, shown with its newest row, and removed", async () => {
+  const core = fake();
+  const shown = (page = show(Anchors, {}, core));
+  await shown.type("input", "/media/usb/log.notes");
+  await shown.press("form button", "Add");
+  await shown.find("li", "Up to row 18,204.");
+  const field = await shown.find<HTMLInputElement>("input");
+  expect(field.value, "ready for the next one").toBe("");
+  await shown.press("li button", "Remove");
+  await until("it is gone", () => shown.page.querySelector("li") === null);
+});
+
+it("a path that cannot be used is refused beside its field, which keeps it", async () => {
+  const shown = (page = show(Anchors, {}, fake()));
+  await shown.type("input", "log.notes");
+  await shown.press("form button", "Add");
+  await shown.find(".err", "is not the whole path of a file");
+  const field = await shown.find<HTMLInputElement>("input");
+  expect([field.value, field.getAttribute("aria-invalid")]).toEqual(["log.notes", "true"]);
+});
+
+it("a file that the log contradicts is kept as evidence and not said to be well", async () => {
+  const trouble = "has a checkpoint of 9 rows, and the log has 5: rows were cut off";
+  const base = { newest: 9, copied: null, isBesideRegistry: true };
+  const core = fake({ anchors: [{ id: 1, path: "/media/usb/log.notes", trouble, contradicts: true, ...base }] });
+  const shown = (page = show(Anchors, {}, core));
+  const row = await shown.find("li", "rows were cut off");
+  expect(row.textContent).toContain("evidence");
+  expect(row.textContent).not.toContain("Up to row");
+});
