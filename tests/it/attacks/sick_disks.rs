@@ -149,6 +149,8 @@ fn a_damaged_registry_is_named_with_its_cure_and_nothing_is_overwritten() {
     assert_eq!(home.task(&task)["id"], json!(task), "with a backup everything is there");
     core.stop();
     aside(&registry);
+    assert_says(&home.run(["serve"]), "gone", &["is gone", "intents.sqlite"]);
+    aside(&home.data().join("intents.sqlite"));
     let _core = home.serve();
     let listed = home.json(["tasks", "list", "--json"]);
     assert_eq!(listed["tasks"], json!([]), "without one the next start begins anew, as the cure says");
@@ -156,7 +158,7 @@ fn a_damaged_registry_is_named_with_its_cure_and_nothing_is_overwritten() {
 
 /// Does what the cure says.
 fn aside(registry: &Path) {
-    fs::rename(registry, registry.with_extension("aside")).expect("it is moved");
+    fs::rename(registry, registry.with_added_extension("aside")).expect("it is moved");
 }
 
 #[test]

@@ -81,10 +81,11 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFault> {
         ErrorKind::IsADirectory => AnchorFault::NotOurs("is a folder; name a file in it".into()),
         _ => unreachable(&error),
     })?;
-    if file.metadata().map_err(|error| unreachable(&error))?.is_file() {
-        return Ok(file);
+    match file.metadata().map_err(|error| unreachable(&error))?.file_type() {
+        kind if kind.is_file() => Ok(file),
+        kind if kind.is_dir() => Err(AnchorFault::NotOurs("is a folder; name a file in it".into())),
+        _ => Err(AnchorFault::NotOurs("is not a file".into())),
     }
-    Err(AnchorFault::NotOurs("is not a file".into()))
 }
 
 /// The head of the last note.

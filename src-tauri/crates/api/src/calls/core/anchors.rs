@@ -91,6 +91,9 @@ impl Api {
             let why = format!("`notes`: {} at once are more than {most}", input.notes.len());
             return Err(ApiError::new(Code::Usage, why, "Compare them in several calls."));
         }
+        if input.notes.is_empty() {
+            return Ok(NotesCompared { notes: Vec::new(), newest: 0 });
+        }
         let keys: Vec<LogKey> = self.registry.log_keys().await?;
         let keys: Vec<NoteKey> = keys.iter().filter_map(|key| NoteKey::parse(&key.public).ok()).collect();
         let newest = self.registry.checkpoints(1).await?.into_iter().next();

@@ -66,7 +66,7 @@ impl RegistryError {
                 .into(),
             Self::Damaged { path, .. } => format!(
                 "Stop Taskwarden and move `{}` aside. If there is a `backups` folder beside it, put its newest file in \
-                 its place; otherwise the next start begins anew.",
+                 its place. Otherwise move `intents.sqlite` aside too; then the next start begins anew.",
                 path.display()
             ),
             Self::Newer { .. } => {
@@ -74,7 +74,7 @@ impl RegistryError {
             }
             Self::Gone { .. } => {
                 "Put back a copy of it, with its `-wal` file if there is one; `backups` may have one. To begin anew without \
-                 the servers, agents, tasks, halts and audit rows that were in it, move the whole folder away."
+                 the servers, agents, tasks, halts and audit rows that were in it, move `intents.sqlite` aside."
                     .into()
             }
             Self::Missing { .. } => "Start the core once with `taskwarden serve`.".into(),

@@ -74,7 +74,7 @@ impl RecordingFault {
             }
             Self::Damaged => {
                 "Stop Taskwarden and move the registry aside. If there is a `backups` folder beside it, put its newest \
-                 file in its place; otherwise the next start begins anew."
+                 file in its place; otherwise move `intents.sqlite` aside too, and the next start begins anew."
             }
             Self::SlowDisk => {
                 "Look for what keeps the disk busy, or move TASKWARDEN_HOME to a local disk; the core then continues."
