@@ -54,8 +54,8 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   checkpointed: "signed the log",
   exported: "exported rows",
   signingKeyReplaced: "replaced the signing key",
-  anchorAdded: "named a place for copies of checkpoints",
-  anchorRemoved: "ended the copies to a place",
+  anchorAdded: "named a place for copies",
+  anchorRemoved: "ended copies to a place",
 };
 
 /** All verbs by their labels, for choosing. */
