@@ -13,7 +13,7 @@ mod upstream;
 
 use futures_core::future::BoxFuture;
 
-pub use anchor_files::{AnchorFault, AnchorFiles};
+pub use anchor_files::{AnchorFileFault, AnchorFiles};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};

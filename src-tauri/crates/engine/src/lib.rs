@@ -5,7 +5,6 @@
 
 mod access;
 mod attention;
-mod audit;
 mod budget;
 mod calls;
 mod connections;
@@ -25,7 +24,6 @@ pub use access::presence::{AgentBridge, Presence};
 pub use access::sessions::{AgentDoor, AgentSession};
 pub use access::snapshot::AccessSnapshot;
 pub use attention::standing_answers::RememberAnswer;
-pub use audit::anchors::{AnchorStatus, AnchorTrouble};
 pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState, UsualResult};
 pub use calls::admission::StartCall;
 pub use calls::agent_call::{AgentCall, CallOutcome, HangUp};
@@ -49,6 +47,7 @@ pub use runtime::gauges::{Gauge, GaugeUnit, Gauges};
 pub use runtime::thread_activity::{ThreadActivity, activities};
 pub use servers::open_connection::OpenConnection;
 pub use servers::person_act::ServerProcess;
+pub use tasks::audit_log::anchors::{AnchorStatus, AnchorTrouble};
 pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;

@@ -9,12 +9,12 @@ use futures::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::presence;
-use crate::audit::{anchors, checkpoints};
 use crate::budget;
 use crate::connections::task_needs::holds_server;
 use crate::decisions::deliver;
 use crate::engine::Engine;
 use crate::recovery::restart::may_live_on;
+use crate::tasks::audit_log::{anchors, checkpoints};
 use crate::tasks::{delivery_receipts, sweep};
 
 impl Engine {

@@ -2,6 +2,7 @@
 //!
 //! Every change goes through `ledger.rs`. What a change means is decided in `domain`.
 
+pub(crate) mod audit_log;
 pub(crate) mod delivery_receipts;
 pub(crate) mod effects;
 pub(crate) mod feed;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::PersonId;
 use domain::ports::{
-    AnchorFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
+    AnchorFileFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
     SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
@@ -58,23 +58,23 @@ impl Disk {
         self.text().lines().filter_map(read).map(|head| head.size).collect()
     }
 
-    fn here<T>(&self, then: impl FnOnce(&mut HashMap<PathBuf, String>) -> Option<T>) -> Result<T, AnchorFault> {
-        let gone = || AnchorFault::Unreachable("is not there".into());
+    fn here<T>(&self, then: impl FnOnce(&mut HashMap<PathBuf, String>) -> Option<T>) -> Result<T, AnchorFileFault> {
+        let gone = || AnchorFileFault::Unreachable("is not there".into());
         if *self.is_away.lock() { Err(gone()) } else { then(&mut self.files.lock()).ok_or_else(gone) }
     }
 }
 
 impl AnchorFiles for Disk {
-    fn newest(&self, path: &Path, _keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFault>> {
+    fn newest(&self, path: &Path, _keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>> {
         let found = self.here(|files| {
             let text = files.get(path).cloned().unwrap_or_default();
             let last = text.lines().rfind(|line| !line.is_empty());
-            Some(last.map(|line| read(line).ok_or(AnchorFault::NotOurs("is a shopping list".into()))))
+            Some(last.map(|line| read(line).ok_or(AnchorFileFault::NotOurs("is a shopping list".into()))))
         });
         Box::pin(async move { found?.transpose() })
     }
 
-    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFault>> {
+    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFileFault>> {
         let done = self.here(|files| {
             files.entry(path.to_owned()).or_default();
             Some(())
@@ -82,7 +82,7 @@ impl AnchorFiles for Disk {
         Box::pin(async move { done })
     }
 
-    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFault>> {
+    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFileFault>> {
         let done = self.here(|files| {
             files.get_mut(path)?.push_str(&note);
             Some(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::AuditPolicy;
-use domain::ports::{AnchorFault, AnchorFiles, LogHead, PortFuture};
+use domain::ports::{AnchorFileFault, AnchorFiles, LogHead, PortFuture};
 use parking_lot::Mutex;
 use verify::anchor::newest_anchor;
 use verify::note::NoteKey;
@@ -38,12 +38,14 @@ impl DiskAnchors {
     fn beside<T: Send + 'static>(
         &self,
         path: &Path,
-        work: impl FnOnce(&Path) -> Result<T, AnchorFault> + Send + 'static,
-    ) -> PortFuture<'_, Result<T, AnchorFault>> {
+        work: impl FnOnce(&Path) -> Result<T, AnchorFileFault> + Send + 'static,
+    ) -> PortFuture<'_, Result<T, AnchorFileFault>> {
         let (path, busy, limit) = (path.to_owned(), Arc::clone(&self.busy), self.limit);
         Box::pin(async move {
             if !busy.lock().insert(path.clone()) {
-                return Err(AnchorFault::Unreachable("does not answer; an earlier attempt still waits for it".into()));
+                return Err(AnchorFileFault::Unreachable(
+                    "does not answer; an earlier attempt still waits for it".into(),
+                ));
             }
             let running = tokio::task::spawn_blocking(move || {
                 let done = work(&path);
@@ -52,22 +54,22 @@ impl DiskAnchors {
             });
             match tokio::time::timeout(limit, running).await {
                 Ok(Ok(done)) => done,
-                Ok(Err(broken)) => Err(AnchorFault::Unreachable(format!("could not be looked at: {broken}"))),
-                Err(_) => Err(AnchorFault::Unreachable(format!("did not answer in {} s", limit.as_secs()))),
+                Ok(Err(broken)) => Err(AnchorFileFault::Unreachable(format!("could not be looked at: {broken}"))),
+                Err(_) => Err(AnchorFileFault::Unreachable(format!("did not answer in {} s", limit.as_secs()))),
             }
         })
     }
 }
 
-fn unreachable(error: &io::Error) -> AnchorFault {
-    AnchorFault::Unreachable(match error.kind() {
+fn unreachable(error: &io::Error) -> AnchorFileFault {
+    AnchorFileFault::Unreachable(match error.kind() {
         ErrorKind::NotFound => "is not there".into(),
         _ => format!("cannot be used: {error}"),
     })
 }
 
 /// Opens without waiting for the other end of a pipe, and without following a link that somebody put there.
-fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFault> {
+fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFileFault> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -75,21 +77,21 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFault> {
         options.custom_flags(flags.bits().cast_signed()).mode(0o600);
     }
     if path.symlink_metadata().is_ok_and(|about| about.is_symlink()) {
-        return Err(AnchorFault::NotOurs("is a link; name the file itself".into()));
+        return Err(AnchorFileFault::NotOurs("is a link; name the file itself".into()));
     }
     let file = options.open(path).map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => AnchorFault::NotOurs("is a folder; name a file in it".into()),
+        ErrorKind::IsADirectory => AnchorFileFault::NotOurs("is a folder; name a file in it".into()),
         _ => unreachable(&error),
     })?;
     match file.metadata().map_err(|error| unreachable(&error))?.file_type() {
         kind if kind.is_file() => Ok(file),
-        kind if kind.is_dir() => Err(AnchorFault::NotOurs("is a folder; name a file in it".into())),
-        _ => Err(AnchorFault::NotOurs("is not a file".into())),
+        kind if kind.is_dir() => Err(AnchorFileFault::NotOurs("is a folder; name a file in it".into())),
+        _ => Err(AnchorFileFault::NotOurs("is not a file".into())),
     }
 }
 
 /// The head of the last note.
-fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHead>, AnchorFault> {
+fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHead>, AnchorFileFault> {
     let mut file = match open(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(_) if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) => return Ok(None),
@@ -100,7 +102,7 @@ fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHea
     file.seek(SeekFrom::Start(length.saturating_sub(tail_bytes)))
         .and_then(|_| file.take(tail_bytes).read_to_end(&mut end))
         .map_err(|error| unreachable(&error))?;
-    let not_ours = |why: String| AnchorFault::NotOurs(format!("does not end with a checkpoint of this log: {why}"));
+    let not_ours = |why: String| AnchorFileFault::NotOurs(format!("does not end with a checkpoint of this log: {why}"));
     let end = String::from_utf8_lossy(&end);
     let anchor = newest_anchor("", &end).map_err(|fault| not_ours(fault.to_string()))?;
     let Some(anchor) = anchor else { return Ok(None) };
@@ -109,12 +111,12 @@ fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHea
     Ok(Some(LogHead { origin: anchor.head.origin, size: anchor.head.size, root: anchor.head.root }))
 }
 
-fn append(path: &Path, note: &str) -> Result<(), AnchorFault> {
+fn append(path: &Path, note: &str) -> Result<(), AnchorFileFault> {
     let mut file = open(path, OpenOptions::new().append(true))?;
     file.write_all(note.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| unreachable(&error))
 }
 
-fn prepare(path: &Path) -> Result<(), AnchorFault> {
+fn prepare(path: &Path) -> Result<(), AnchorFileFault> {
     open(path, OpenOptions::new().append(true).create(true))?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| unreachable(&error))
@@ -135,16 +137,16 @@ fn share_disk(one: &Path, other: &Path) -> bool {
 }
 
 impl AnchorFiles for DiskAnchors {
-    fn newest(&self, path: &Path, keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFault>> {
+    fn newest(&self, path: &Path, keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>> {
         let tail_bytes = self.tail_bytes;
         self.beside(path, move |path| newest(path, &keys, tail_bytes))
     }
 
-    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFault>> {
+    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFileFault>> {
         self.beside(path, prepare)
     }
 
-    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFault>> {
+    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFileFault>> {
         self.beside(path, move |path| append(path, &note))
     }
 
@@ -196,7 +198,7 @@ mod tests {
             assert_eq!(head.size, size);
         }
         let other = newest(&path, &Log::new(2).keys(), TAIL);
-        assert!(matches!(&other, Err(AnchorFault::NotOurs(why)) if why.contains("no known key")), "{other:?}");
+        assert!(matches!(&other, Err(AnchorFileFault::NotOurs(why)) if why.contains("no known key")), "{other:?}");
     }
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
         for end in ["a shopping list\n", &log.note(3)[..40], &log.note(3)[..120], "\u{2014} \n"] {
             std::fs::write(&path, format!("{whole}{end}")).expect("a file");
             let found = newest(&path, &log.keys(), TAIL);
-            assert!(matches!(&found, Err(AnchorFault::NotOurs(_))), "{end:?}: {found:?}");
+            assert!(matches!(&found, Err(AnchorFileFault::NotOurs(_))), "{end:?}: {found:?}");
         }
     }
 
@@ -225,6 +227,10 @@ mod tests {
         }
         assert!(!at("elsewhere").exists(), "the link was not followed");
         let gone = append(&at("unmounted.notes"), "a note");
-        assert_eq!(gone, Err(AnchorFault::Unreachable("is not there".into())), "a file that is gone is not made again");
+        assert_eq!(
+            gone,
+            Err(AnchorFileFault::Unreachable("is not there".into())),
+            "a file that is gone is not made again"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Anchors: files to which checkpoints are copied, and kept checkpoints that are compared with the log.
 //!
-//! The engine copies (`audit/anchors.rs`); what an anchor proves is in `docs/audit.md`.
+//! The engine copies (`audit_log/anchors.rs`); what an anchor proves is in `docs/audit.md`.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub struct AddAnchor {
     pub path: String,
 }
 
-/// One anchor.
+/// The number of an anchor, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OneAnchor {

@@ -1,4 +1,7 @@
-//! Places of anchors in JSON.
+//! Places of anchors in JSON, and how kept checkpoints compare with the log.
+//!
+//! What is wrong with a place is the second half of a sentence about it, so that each door can begin it. Who copies, and
+//! when, is in the engine's `audit_log/anchors.rs`.
 
 use engine::{AnchorStatus, AnchorTrouble};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! How often the audit log is signed, and how much of it is read at once.
 //!
-//! What a checkpoint is and proves is in `docs/audit.md`; the engine makes them (`tasks/checkpoints.rs`).
+//! What a checkpoint is and proves is in `docs/audit.md`; the engine makes them (`tasks/audit_log/checkpoints.rs`).
 
 use std::time::Duration;
 

@@ -38,7 +38,7 @@ pub(crate) enum AnchorKind {
 
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    /// The file.
+    /// The file that gets the copies.
     #[arg(value_name = "PATH")]
     path: PathBuf,
 }

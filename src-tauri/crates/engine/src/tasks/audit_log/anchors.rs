@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
-use domain::ports::{AnchorFault, AnchorFiles, RegistryError};
+use domain::ports::{AnchorFileFault, AnchorFiles, RegistryError};
 use domain::time::Timestamp;
 use futures::future::join_all;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ fn read_places(text: &str) -> Option<Vec<Place>> {
 pub struct AnchorStatus {
     /// What people call it by; given once.
     pub id: u32,
-    /// The file.
+    /// The whole path of the file.
     pub path: String,
     /// How many rows the newest copy covers, as far as this run of the core knows.
     pub newest: Option<u64>,
@@ -84,11 +84,11 @@ impl AnchorTrouble {
     }
 }
 
-impl From<AnchorFault> for AnchorTrouble {
-    fn from(fault: AnchorFault) -> Self {
+impl From<AnchorFileFault> for AnchorTrouble {
+    fn from(fault: AnchorFileFault) -> Self {
         match fault {
-            AnchorFault::Unreachable(why) => Self::Unreachable(why),
-            AnchorFault::NotOurs(why) => Self::NotOurs(why),
+            AnchorFileFault::Unreachable(why) => Self::Unreachable(why),
+            AnchorFileFault::NotOurs(why) => Self::NotOurs(why),
         }
     }
 }
