@@ -1571,7 +1571,7 @@ export type OneAgent = {
 /** Its name or id. */
 agent: string, };
 
-/** One anchor. */
+/** The number of an anchor, as the list shows it. */
 export type OneAnchor = { id: number, };
 
 /** A rule to end. */
