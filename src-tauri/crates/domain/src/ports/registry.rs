@@ -457,6 +457,6 @@ mod tests {
     fn the_cure_for_a_damaged_registry_holds_with_and_without_a_backup() {
         let hint = RegistryError::Damaged { path: "/data/registry.db".into(), finding: "bent".into() }.hint();
         assert!(hint.contains("If there is a `backups` folder"), "a backup is not promised: {hint}");
-        assert!(hint.contains("otherwise"), "and there is a way on without one: {hint}");
+        assert!(hint.contains("Otherwise"), "and there is a way on without one: {hint}");
     }
 }
