@@ -212,6 +212,27 @@ async fn an_anchor_that_the_log_contradicts_is_reported_and_never_written_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_file_that_was_emptied_or_put_back_while_the_core_runs_is_reported() {
+    for (what, is_older_kept) in [("emptied", false), ("put back", true)] {
+        let stage = Stage::new().await;
+        stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+        let older = stage.disk.text();
+        stage.decide().await;
+        stage.world.pass(90 * SECOND).await;
+        let left = if is_older_kept { older } else { String::new() };
+        stage.disk.files.lock().insert(PLACE.into(), left.clone());
+        stage.decide().await;
+        stage.world.pass(90 * SECOND).await;
+        let trouble = stage.trouble();
+        assert!(
+            matches!(&trouble, Some(AnchorTrouble::Contradicts(why)) if why.contains("does not hold the checkpoint of row")),
+            "{what}: {trouble:?}"
+        );
+        assert_eq!(stage.disk.text(), left, "{what}: nothing covers what was done to it");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_place_is_refused_before_it_is_on_record() {
     let stage = Stage::new().await;
     stage.disk.files.lock().insert(PLACE.into(), "milk\n".into());

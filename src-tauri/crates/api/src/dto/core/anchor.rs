@@ -34,9 +34,7 @@ impl AnchorDto {
         let trouble = trouble.map(|trouble| trouble.words().to_owned());
         Self { id, path, newest, copied: copied.map(iso), trouble, contradicts, is_beside_registry }
     }
-}
 
-impl AnchorDto {
     /// Its number, its file, and how far the copies go or what is wrong.
     #[must_use]
     pub fn sentence(&self) -> String {

@@ -1,6 +1,6 @@
 //! Anchors: copies of checkpoints in files that people named, which a rewritten or shortened log contradicts.
 //!
-//! The newest checkpoint is copied soon after it was made. Before the first copy of a run, what a file holds is compared
+//! The newest checkpoint is copied soon after it was made. Before each copy, the last checkpoint in the file is compared
 //! with the log; a file that contradicts it gets no copy, because it is the evidence. The places are a decision of
 //! people, a row before anything is written there. The files themselves are behind [`AnchorFiles`].
 
@@ -97,23 +97,15 @@ impl From<AnchorFileFault> for AnchorTrouble {
 #[derive(Default)]
 pub(crate) struct AnchorState {
     files: OnceLock<Arc<dyn AnchorFiles>>,
-    places: Mutex<Vec<Watched>>,
+    places: Mutex<Vec<AnchorStatus>>,
     /// One change of the places at a time.
     changing: tokio::sync::Mutex<()>,
     made: Notify,
 }
 
-/// A place, and whether what lay there was compared with the log in this run.
-#[derive(Debug, Clone)]
-struct Watched {
-    status: AnchorStatus,
-    is_compared: bool,
-}
-
-impl Watched {
+impl AnchorStatus {
     fn new(Place { id, path }: Place) -> Self {
-        let status = AnchorStatus { id, path, newest: None, copied: None, trouble: None, is_beside_registry: false };
-        Self { status, is_compared: false }
+        Self { id, path, newest: None, copied: None, trouble: None, is_beside_registry: false }
     }
 }
 
@@ -123,19 +115,19 @@ impl AnchorState {
         self.made.notify_one();
     }
 
-    fn all(&self) -> Vec<Watched> {
+    fn all(&self) -> Vec<AnchorStatus> {
         self.places.lock().clone()
     }
 
     /// Takes what was learned, unless the place was removed meanwhile.
-    fn learn(&self, learned: Watched) {
-        if let Some(place) = self.places.lock().iter_mut().find(|place| place.status.id == learned.status.id) {
+    fn learn(&self, learned: AnchorStatus) {
+        if let Some(place) = self.places.lock().iter_mut().find(|place| place.id == learned.id) {
             *place = learned;
         }
     }
 
     fn wants_another_try(&self) -> bool {
-        self.places.lock().iter().any(|place| place.status.trouble.as_ref().is_some_and(AnchorTrouble::may_pass))
+        self.places.lock().iter().any(|place| place.trouble.as_ref().is_some_and(AnchorTrouble::may_pass))
     }
 }
 
@@ -149,7 +141,7 @@ impl Engine {
         let kept = core.registry.desk_list(KIND).await?;
         if let Some(item) = kept.iter().find(|item| item.key == KEY) {
             match read_places(&item.value) {
-                Some(places) => *core.anchors.places.lock() = places.into_iter().map(Watched::new).collect(),
+                Some(places) => *core.anchors.places.lock() = places.into_iter().map(AnchorStatus::new).collect(),
                 None => tracing::warn!("the places of anchors do not read; no checkpoint is copied"),
             }
         }
@@ -163,7 +155,7 @@ impl Engine {
     /// How it is with each place.
     #[must_use]
     pub fn anchors(&self) -> Vec<AnchorStatus> {
-        self.core.anchors.all().into_iter().map(|place| place.status).collect()
+        self.core.anchors.all()
     }
 
     /// From here on copies each checkpoint to this file, the first one at once.
@@ -177,7 +169,7 @@ impl Engine {
             core.anchors.files.get().ok_or_else(|| EngineError::NoAnchor("this core keeps no anchors".into()))?;
         let before = core.anchors.all();
         let most = core.policy.audit.anchors_max;
-        if before.iter().any(|place| place.status.path == path) {
+        if before.iter().any(|place| place.path == path) {
             return Err(EngineError::NoAnchor(format!("checkpoints are copied to `{path}` already")));
         }
         if before.len() >= most {
@@ -185,12 +177,12 @@ impl Engine {
                 "checkpoints are copied to {most} places already, as many as may be"
             )));
         }
-        let id = before.iter().map(|place| place.status.id).max().unwrap_or(0).saturating_add(1);
-        let mut place = Watched::new(Place { id, path: path.to_owned() });
+        let id = before.iter().map(|place| place.id).max().unwrap_or(0).saturating_add(1);
+        let mut place = AnchorStatus::new(Place { id, path: path.to_owned() });
         let refused = |trouble: &AnchorTrouble| EngineError::NoAnchor(format!("`{path}` {}", trouble.words()));
         look(core, files.as_ref(), &mut place).await.map_err(|trouble| refused(&trouble))?;
         files.prepare(Path::new(path)).await.map_err(|fault| refused(&fault.into()))?;
-        place.status.is_beside_registry = files.is_beside_registry(Path::new(path)).await;
+        place.is_beside_registry = files.is_beside_registry(Path::new(path)).await;
         let places = before.iter().chain([&place]);
         self.record_places(places, Verb::AnchorAdded, path, by).await?;
         core.anchors.places.lock().push(place.clone());
@@ -209,75 +201,76 @@ impl Engine {
         let core = &self.core;
         let _one_at_a_time = core.anchors.changing.lock().await;
         let before = core.anchors.all();
-        let Some(gone) = before.iter().find(|place| place.status.id == id) else {
+        let Some(gone) = before.iter().find(|place| place.id == id) else {
             return Err(EngineError::NoAnchor(format!("there is no anchor {id}")));
         };
-        let left = before.iter().filter(|place| place.status.id != id);
-        self.record_places(left, Verb::AnchorRemoved, &gone.status.path, by).await?;
-        core.anchors.places.lock().retain(|place| place.status.id != id);
+        let left = before.iter().filter(|place| place.id != id);
+        self.record_places(left, Verb::AnchorRemoved, &gone.path, by).await?;
+        core.anchors.places.lock().retain(|place| place.id != id);
         Ok(())
     }
 
     async fn record_places(
         &self,
-        places: impl Iterator<Item = &Watched>,
+        places: impl Iterator<Item = &AnchorStatus>,
         verb: Verb,
         path: &str,
         by: &PersonId,
     ) -> Result<(), EngineError> {
-        let place = |place: &Watched| json!({"id": place.status.id, "path": place.status.path});
+        let place = |place: &AnchorStatus| json!({"id": place.id, "path": place.path});
         let places = Value::Array(places.map(place).collect());
         let fact = fact(&self.core, Actor::Person(by.clone()), verb, path.to_owned());
         Ok(self.core.registry.desk_decide(KIND, KEY, places.to_string(), vec![fact]).await?)
     }
 }
 
-/// Compares what lies at a place with the log, and notes how far its copies go.
-async fn look(core: &EngineCore, files: &dyn AnchorFiles, place: &mut Watched) -> Result<(), AnchorTrouble> {
+/// Compares what lies at a place with the log and with what was written there, and notes how far its copies go.
+async fn look(core: &EngineCore, files: &dyn AnchorFiles, place: &mut AnchorStatus) -> Result<(), AnchorTrouble> {
     let unread = |error: RegistryError| AnchorTrouble::Unreachable(format!("cannot be compared with the log: {error}"));
     let keys = core.registry.log_keys().await.map_err(unread)?.into_iter().map(|key| key.public).collect();
-    let Some(head) = files.newest(Path::new(&place.status.path), keys).await? else {
-        place.is_compared = true;
-        return Ok(());
-    };
+    let found = files.newest(Path::new(&place.path), keys).await?;
+    let size = found.as_ref().map_or(0, |head| head.size);
+    // More is possible: a copy that was written, and was not said to be.
+    if let Some(written) = place.newest.filter(|written| size < *written) {
+        return Err(AnchorTrouble::Contradicts(format!(
+            "does not hold the checkpoint of row {written} any more, which was written there"
+        )));
+    }
+    let Some(head) = found else { return Ok(()) };
     let log = whole_tree(core).await.map_err(unread)?;
     let root = core.registry.tree_roots(vec![head.span()]).await.map_err(unread)?.into_iter().next().flatten();
     if let Some(why) = head.contradiction(&log, root) {
         return Err(AnchorTrouble::Contradicts(why));
     }
-    (place.is_compared, place.status.newest) = (true, Some(head.size));
+    place.newest = Some(head.size);
     Ok(())
 }
 
 /// Brings the newest checkpoint to a place, and remembers how that went.
-async fn copy(core: &EngineCore, files: &dyn AnchorFiles, mut place: Watched) -> Result<(), RegistryError> {
-    if place.status.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
+async fn copy(core: &EngineCore, files: &dyn AnchorFiles, mut place: AnchorStatus) -> Result<(), RegistryError> {
+    if place.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
         return Ok(());
     }
     let Some(newest) = core.registry.checkpoints(1).await?.into_iter().next() else { return Ok(()) };
-    let had = place.status.trouble.take();
-    let path = place.status.path.clone();
+    let had = place.trouble.take();
+    let path = place.path.clone();
     let went = async {
-        if !place.is_compared {
-            look(core, files, &mut place).await?;
-            place.status.is_beside_registry = files.is_beside_registry(Path::new(&path)).await;
-        }
-        if place.status.newest != Some(newest.size) {
+        look(core, files, &mut place).await?;
+        place.is_beside_registry = files.is_beside_registry(Path::new(&path)).await;
+        if place.newest != Some(newest.size) {
             // A blank line ends the note, as the checkpoints that are printed end.
             files.append(Path::new(&path), format!("{}\n", newest.note)).await?;
-            (place.status.newest, place.status.copied) = (Some(newest.size), Some(core.time.now()));
+            (place.newest, place.copied) = (Some(newest.size), Some(core.time.now()));
         }
         Ok(())
     };
     if let Err(trouble) = went.await {
-        // Whatever was written of the note: it is looked at before the next one.
-        place.is_compared = false;
         if had.as_ref() != Some(&trouble) {
-            tracing::warn!(anchor = place.status.id, why = trouble.words(), "a checkpoint was not copied to its place");
+            tracing::warn!(anchor = place.id, why = trouble.words(), "a checkpoint was not copied to its place");
         }
-        place.status.trouble = Some(trouble);
+        place.trouble = Some(trouble);
     } else if had.is_some() {
-        tracing::info!(anchor = place.status.id, "checkpoints are copied to this place again");
+        tracing::info!(anchor = place.id, "checkpoints are copied to this place again");
     }
     core.anchors.learn(place);
     Ok(())
