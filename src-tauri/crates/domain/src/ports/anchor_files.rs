@@ -10,11 +10,11 @@ use crate::ports::{LogHead, PortFuture};
 ///
 /// A file may be on a disk that does not answer; each call then ends with that after a while.
 pub trait AnchorFiles: Send + Sync + 'static {
-    /// The head of the last note of a file, checked with these public keys; `None` where there is no file yet, or an
-    /// empty one.
+    /// The head of the last note of a file, checked with these public keys; `None` where the file is empty.
     ///
     /// # Errors
-    /// Why the file cannot be used, as the second half of a sentence about it.
+    /// Why the file cannot be used, as the second half of a sentence about it. A file that is not there is unreachable,
+    /// as it is where its disk was taken away.
     fn newest(&self, path: &Path, keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>>;
     /// Makes a file where there is none, and proves that it can be written.
     ///

@@ -67,7 +67,7 @@ impl Disk {
 impl AnchorFiles for Disk {
     fn newest(&self, path: &Path, _keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>> {
         let found = self.here(|files| {
-            let text = files.get(path).cloned().unwrap_or_default();
+            let text = files.get(path)?;
             let last = text.lines().rfind(|line| !line.is_empty());
             Some(last.map(|line| read(line).ok_or(AnchorFileFault::NotOurs("is a shopping list".into()))))
         });

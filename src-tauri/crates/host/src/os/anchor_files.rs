@@ -92,11 +92,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFileFault>
 
 /// The head of the last note.
 fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHead>, AnchorFileFault> {
-    let mut file = match open(path, OpenOptions::new().read(true)) {
-        Ok(file) => file,
-        Err(_) if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) => return Ok(None),
-        Err(fault) => return Err(fault),
-    };
+    let mut file = open(path, OpenOptions::new().read(true))?;
     let length = file.metadata().map_err(|error| unreachable(&error))?.len();
     let mut end = Vec::new();
     file.seek(SeekFrom::Start(length.saturating_sub(tail_bytes)))
@@ -189,7 +185,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("anchors.notes");
         let log = Log::new(1);
-        assert_eq!(newest(&path, &log.keys(), TAIL), Ok(None), "there is no file yet");
+        let missing = Err(AnchorFileFault::Unreachable("is not there".into()));
+        assert_eq!(newest(&path, &log.keys(), TAIL), missing, "a file that is gone is not an empty one");
         prepare(&path).expect("it is made");
         assert_eq!(newest(&path, &log.keys(), TAIL), Ok(None), "nothing is in it");
         for size in 1..=200 {

@@ -180,8 +180,8 @@ impl Engine {
         let id = before.iter().map(|place| place.id).max().unwrap_or(0).saturating_add(1);
         let mut place = AnchorStatus::new(Place { id, path: path.to_owned() });
         let refused = |trouble: &AnchorTrouble| EngineError::NoAnchor(format!("`{path}` {}", trouble.words()));
-        look(core, files.as_ref(), &mut place).await.map_err(|trouble| refused(&trouble))?;
         files.prepare(Path::new(path)).await.map_err(|fault| refused(&fault.into()))?;
+        look(core, files.as_ref(), &mut place).await.map_err(|trouble| refused(&trouble))?;
         place.is_beside_registry = files.is_beside_registry(Path::new(path)).await;
         let places = before.iter().chain([&place]);
         self.record_places(places, Verb::AnchorAdded, path, by).await?;
