@@ -47,7 +47,7 @@ fn a_bridge_carries_the_call_of_its_agent_on_in_the_core_after_one_that_ended_wi
     // The only worker is held when the first cancel leaves.
     gate.start_with(&[("TOKIO_WORKER_THREADS", "1"), ("CORE_UNDER_TEST_HOLD_AT", "upstream.cancel:before:1")]);
     let (home, first) = (gate.home(), gate.pid());
-    let mut agent = Agent::over_bridge(gate.connect("recorder", "bee", &token)).without_capabilities();
+    let mut agent = Agent::over_bridge(&gate.connect("recorder", "bee", &token)).without_capabilities();
     let calling = std::thread::spawn(move || {
         let answer = agent.ask("tools/call", json!({"name": "ask", "arguments": {"nonce": "asked"}}));
         (agent, answer)

@@ -72,7 +72,7 @@ impl<'a> Work<'a> {
             let command = gate.connect("recorder", "worker", &token);
             // The cores that it starts serve others at the same address.
             gate.set_listen_of_background_cores(&gate.address().to_string());
-            Agent::over_bridge(command)
+            Agent::over_bridge(&command)
         } else {
             Agent::over_http(&gate.url("recorder"), &token)
         };

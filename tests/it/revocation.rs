@@ -88,7 +88,7 @@ fn a_bridge_tells_the_held_calls_of_a_revoked_agent_and_ends() {
     let gate = Gate::open(PROGRAM);
     gate.add_server("rec", &["--url", &server.url()]);
     let token = gate.add_agent("bee");
-    let mut bridge = Client::over_bridge(gate.connect("rec", "bee", &token)).without_capabilities();
+    let mut bridge = Client::over_bridge(&gate.connect("rec", "bee", &token)).without_capabilities();
     std::thread::scope(|scope| {
         let held = scope.spawn(move || {
             let params = json!({"name": "hold", "arguments": {"nonce": "held"}});

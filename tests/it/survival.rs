@@ -206,7 +206,7 @@ fn eight_clients_through_bridges_call_on_while_their_core_is_killed_ten_times() 
             .map(|(number, command)| {
                 let over = &over;
                 threads.spawn(move || {
-                    let mut agent = tests::agent::Agent::over_bridge(command);
+                    let mut agent = tests::agent::Agent::over_bridge(&command);
                     let mut call = |message: String| {
                         let params = json!({"name": "echo", "arguments": {"message": message}});
                         let answer = agent.ask("tools/call", params).expect("the bridge stays");

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::clients::in_its_own_session;
+
 /// No answer: the core went away, or cannot be reached.
 #[derive(Debug)]
 pub struct Gone(pub String);
@@ -41,9 +43,10 @@ impl Agent {
         }
     }
 
-    /// Through a bridge: `Gate::connect` makes the command.
+    /// Through a bridge in a session of its own: `Gate::connect` makes the command.
     #[must_use]
-    pub fn over_bridge(mut command: Command) -> Self {
+    pub fn over_bridge(command: &Command) -> Self {
+        let mut command = in_its_own_session(command);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a bridge");
         let (to, from) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));

@@ -51,6 +51,25 @@ pub fn python(environment: &str, script: &str) -> Command {
     command
 }
 
+/// The same command in a session of its own, as a terminal of its own would start it.
+///
+/// Without the session the whole test would count as an agent's program, and could not decide as a person.
+#[must_use]
+pub fn in_its_own_session(command: &Command) -> Command {
+    let mut own = Command::new("setsid");
+    own.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => own.env(name, value),
+            None => own.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        own.current_dir(folder);
+    }
+    own
+}
+
 /// A program that tells what happens to it, one JSON object a line.
 pub struct Told {
     child: Child,
@@ -61,20 +80,10 @@ pub struct Told {
 }
 
 impl Told {
-    /// Starts it in a session of its own, as a terminal of its own would; its standard error goes to a file in `place`.
-    ///
-    /// Without the session the whole test would count as an agent's program, and could not decide as a person.
+    /// Starts it in a session of its own; its standard error goes to a file in `place`.
     #[must_use]
     pub fn start(command: Command, place: &Path) -> Self {
-        let mut own = Command::new("setsid");
-        own.arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => own.env(name, value),
-                None => own.env_remove(name),
-            };
-        }
-        let mut command = own;
+        let mut command = in_its_own_session(&command);
         let log = place.join("client.log");
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a log");
         let mut child = command
