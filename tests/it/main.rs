@@ -27,6 +27,7 @@ mod hostile;
 mod import;
 mod kill;
 mod kill_kept;
+mod loop_alarms;
 mod peers;
 mod repeated_calls;
 mod revocation;

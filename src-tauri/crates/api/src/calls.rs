@@ -4,6 +4,7 @@
 //! decides.
 
 pub mod agents;
+pub mod alarms;
 pub mod budgets;
 pub mod clients;
 pub mod control_tokens;

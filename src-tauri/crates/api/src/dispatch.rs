@@ -11,6 +11,7 @@ use crate::caller::{Ability, Caller};
 use crate::calls::agents::connection_check::ConnectionCheck;
 use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
+use crate::calls::alarms::{AlarmList, DismissAlarms};
 use crate::calls::clients::import::{ImportList, ImportServers};
 use crate::calls::clients::route::{ClientRouted, RouteClient};
 use crate::calls::clients::undo::{ClientUndone, UndoClient};
@@ -183,6 +184,8 @@ calls! {
     "clients.import" acts ManageTokens client_import: ImportServers => ImportList;
     "clients.route" acts ManageTokens client_route: RouteClient => ClientRouted;
     "clients.undo" acts ManageTokens client_undo: UndoClient => ClientUndone;
+    "alarms.list" reads Read alarm_list: Nothing => AlarmList;
+    "alarms.dismiss" acts Decide alarms_dismiss: DismissAlarms => AlarmList;
     "rules.list" reads Read rule_list: Nothing => RuleList;
     "rules.put" acts Configure rule_put: RuleDto => RuleList;
     "budgets.list" reads Read budget_list: Nothing => BudgetList;

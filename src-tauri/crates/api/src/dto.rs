@@ -4,6 +4,7 @@
 //! `domain`. Upstream task ids and session ids never appear. Each file or folder is one noun of `calls/`.
 
 pub mod agent;
+pub mod alarm;
 pub mod budget;
 pub mod client;
 pub mod core;
@@ -18,7 +19,9 @@ pub mod words;
 
 pub use agent::program::{LongResultDto, ProgramChoice, ProgramDto, ProgramFromDto, ShownPartDto};
 pub use agent::program_settings::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
-pub use agent::{AgentDoorDto, AgentFacts, AgentSessionDto, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+pub use agent::{
+    AgentDoorDto, AgentFacts, AgentSessionDto, AgentsAt, RepeatDto, RuleDto, SameCallLimitDto, ScopeDto, WhoIsAsked,
+};
 pub(crate) use budget::from_domain::sources;
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ExactnessDto, FamilyDto, LimitDto, ModelDto,

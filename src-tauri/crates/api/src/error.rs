@@ -259,6 +259,9 @@ impl From<EngineError> for ApiError {
             EngineError::UnknownHandle => {
                 Self::new(Code::NotFound, message, "`taskwarden tasks list` lists the tasks.")
             }
+            EngineError::UnknownAlarm => {
+                Self::new(Code::NotFound, message, "`taskwarden alarms list` shows the alarms with their ids.")
+            }
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
             EngineError::Arguments(inner) => inner.into(),
             EngineError::Refused(inner) => inner.into(),

@@ -2,6 +2,7 @@
 //!
 //! Pure functions, shared by every door; nothing here reads the registry. JSON times and durations are `dto.rs`.
 
+pub mod alarm;
 pub(crate) mod content_parts;
 pub(crate) mod first_line;
 pub(crate) mod line_diff;

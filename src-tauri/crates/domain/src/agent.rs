@@ -3,6 +3,10 @@
 //! An agent proves itself with a token of which only the digest is kept (ruling 25); the token itself is shown once, to
 //! the person who adds the agent. What is decided for its tasks is in `rule.rs`.
 
+pub mod alarm;
+pub mod call_episodes;
+pub mod call_history;
+pub mod call_pattern;
 pub mod control_token;
 
 use std::fmt;

@@ -164,12 +164,18 @@ pub enum Verb {
     AnchorAdded,
     /// A person ended the copies to a place; what lies there stays.
     AnchorRemoved,
+    /// An agent did something again and again, and people were told; the note says what.
+    AlarmRaised,
+    /// The agent stopped doing it by itself.
+    AlarmEnded,
+    /// A person dismissed an alarm.
+    AlarmDismissed,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 57] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -224,6 +230,9 @@ impl Verb {
         Self::SigningKeyReplaced,
         Self::AnchorAdded,
         Self::AnchorRemoved,
+        Self::AlarmRaised,
+        Self::AlarmEnded,
+        Self::AlarmDismissed,
     ];
 
     /// The word of the export format.
@@ -284,6 +293,9 @@ impl Verb {
             Self::SigningKeyReplaced => "signingKeyReplaced",
             Self::AnchorAdded => "anchorAdded",
             Self::AnchorRemoved => "anchorRemoved",
+            Self::AlarmRaised => "alarmRaised",
+            Self::AlarmEnded => "alarmEnded",
+            Self::AlarmDismissed => "alarmDismissed",
             Self::Unknown(word) => word,
         }
     }

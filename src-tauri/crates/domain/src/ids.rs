@@ -133,6 +133,10 @@ random_id!(
     PlanId, "pln_"
 );
 random_id!(
+    /// Something that an agent did again and again, which people are told once.
+    AlarmId, "alm_"
+);
+random_id!(
     /// Entries of one file of an agent program that were led through Taskwarden at one time.
     RouteId, "rte_"
 );

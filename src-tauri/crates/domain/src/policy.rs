@@ -23,7 +23,7 @@ use std::time::Duration;
 
 pub use api::ApiPolicy;
 pub use client_files::ClientFilePolicy;
-pub use control::{ControlPolicy, ControlTokenPolicy, HaltPolicy};
+pub use control::{AlarmPolicy, CALLS_REMEMBERED, ControlPolicy, ControlTokenPolicy, FINGERPRINT_BYTES, HaltPolicy};
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
@@ -469,6 +469,7 @@ impl Policy {
         rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")?;
         self.counting.check()?;
         self.shares.check()?;
+        self.control.alarms.check()?;
         self.retention.check()?;
         self.audit.check()?;
         self.gateway.check()

@@ -15,6 +15,7 @@ use futures_core::future::BoxFuture;
 
 pub use anchor_files::{AnchorFileFault, AnchorFiles};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
+pub use registry::alarms::{AlarmStore, AlarmUnit};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::checkpoints::{

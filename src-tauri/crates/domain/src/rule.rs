@@ -126,6 +126,14 @@ impl LimitSubject {
     }
 }
 
+/// How many equal calls are allowed within a time before people are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SameCallLimit {
+    /// People are told at this many; 0 for no alarm. A call whose result is that of the call before counts twice.
+    pub count: u32,
+    pub window: Duration,
+}
+
 /// For what a rule speaks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleScope {
@@ -163,6 +171,12 @@ pub struct Rule {
     pub time_limit: Option<RunLimit>,
     /// How long a task may run without progress; waiting for people is not counted.
     pub progress_limit: Option<RunLimit>,
+    /// How many equal calls raise an alarm.
+    pub same_call_limit: Option<SameCallLimit>,
+    /// How many calls of an agent in a minute raise an alarm; 0 for none. Rules of agents alone have it.
+    pub calls_per_minute: Option<u32>,
+    /// How many calls of an agent at once raise an alarm; 0 for none. Rules of agents alone have it.
+    pub open_calls: Option<u32>,
 }
 
 impl Rule {
@@ -182,6 +196,9 @@ impl Rule {
             window_limit: None,
             time_limit: None,
             progress_limit: None,
+            same_call_limit: None,
+            calls_per_minute: None,
+            open_calls: None,
         }
     }
 
@@ -199,6 +216,7 @@ impl Rule {
     pub fn is_empty(&self) -> bool {
         let Self { scope: _, version: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;
         let Self { result_limit, task_limit, window_limit, time_limit, progress_limit, .. } = self;
+        let Self { same_call_limit, calls_per_minute, open_calls, .. } = self;
         asked.is_none()
             && repeat.is_none()
             && hold_results.is_none()
@@ -209,6 +227,9 @@ impl Rule {
             && window_limit.is_none()
             && time_limit.is_none()
             && progress_limit.is_none()
+            && same_call_limit.is_none()
+            && calls_per_minute.is_none()
+            && open_calls.is_none()
     }
 }
 
@@ -235,6 +256,12 @@ pub struct ResolvedRule {
     pub time_limit: Option<SetRunLimit>,
     /// How long a task may run without progress.
     pub progress_limit: Option<SetRunLimit>,
+    /// How many equal calls raise an alarm; `None` leaves it to the policy, as for the next two.
+    pub same_call_limit: Option<SameCallLimit>,
+    /// How many calls in a minute raise an alarm.
+    pub calls_per_minute: Option<u32>,
+    /// How many calls at once raise an alarm.
+    pub open_calls: Option<u32>,
 }
 
 impl Default for ResolvedRule {
@@ -250,6 +277,9 @@ impl Default for ResolvedRule {
             window_limit: None,
             time_limit: None,
             progress_limit: None,
+            same_call_limit: None,
+            calls_per_minute: None,
+            open_calls: None,
         }
     }
 }
@@ -283,6 +313,7 @@ impl Rules {
         let set = |limit: fn(&Rule) -> Option<RunLimit>| {
             narrow.iter().find_map(|rule| Some(SetRunLimit { limit: limit(rule)?, rule: rule.source() }))
         };
+        let of_agent = self.of(&RuleScope::Agent(agent));
         ResolvedRule {
             asked: narrow.iter().find_map(|rule| rule.asked).unwrap_or_default(),
             repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
@@ -291,9 +322,12 @@ impl Rules {
             hold_cut: narrow.iter().find_map(|rule| rule.hold_cut).unwrap_or(true),
             result_limit: narrow.iter().find_map(|rule| rule.result_limit),
             task_limit: narrow.iter().find_map(|rule| rule.task_limit),
-            window_limit: self.of(&RuleScope::Agent(agent)).and_then(|rule| rule.window_limit),
+            window_limit: of_agent.and_then(|rule| rule.window_limit),
             time_limit: set(|rule| rule.time_limit),
             progress_limit: set(|rule| rule.progress_limit),
+            same_call_limit: narrow.iter().find_map(|rule| rule.same_call_limit),
+            calls_per_minute: of_agent.and_then(|rule| rule.calls_per_minute),
+            open_calls: of_agent.and_then(|rule| rule.open_calls),
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod dedup;
 pub(crate) mod handle_release;
 pub(crate) mod lineage;
+pub(crate) mod loop_detector;
 pub(crate) mod pending_call;
 pub(crate) mod recording;
 pub(crate) mod show_sweep;
@@ -18,6 +19,7 @@ use domain::time::Timestamp;
 
 use crate::calls::context::CallContexts;
 use crate::calls::dedup::CallDedup;
+use crate::calls::loop_detector::LoopDetector;
 use crate::calls::recording::RecordingMonitor;
 use crate::calls::show_sweep::ShowSweep;
 use crate::calls::unrecorded::UnrecordedCalls;
@@ -34,6 +36,8 @@ pub(crate) struct CallState {
     pub(crate) unrecorded: UnrecordedCalls,
     /// Gives calls that last a row.
     pub(crate) show_sweep: ShowSweep,
+    /// Tells people what agents call again and again.
+    pub(crate) loops: LoopDetector,
 }
 
 impl CallState {
@@ -44,6 +48,7 @@ impl CallState {
             recording: RecordingMonitor::new(now),
             unrecorded: UnrecordedCalls::default(),
             show_sweep: ShowSweep::default(),
+            loops: LoopDetector::default(),
         }
     }
 }

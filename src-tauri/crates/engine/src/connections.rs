@@ -2,6 +2,7 @@
 //!
 //! State only: the actor that opens and polls a connection is `servers/actor.rs`. Start with `connection.rs`.
 
+pub(crate) mod call_log;
 pub(crate) mod call_reply;
 pub(crate) mod connection;
 pub(crate) mod connection_key;

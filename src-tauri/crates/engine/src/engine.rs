@@ -18,7 +18,7 @@ use crate::access::{Access, presence};
 use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::{self, Budget, agent_budgets};
-use crate::calls::{CallState, call_share, recording, show_sweep};
+use crate::calls::{CallState, call_share, loop_detector, recording, show_sweep};
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
 use crate::decisions::bulk::{self, BulkState};
@@ -84,6 +84,7 @@ impl Engine {
         let counted = Arc::downgrade(&core);
         core.gauges.add(move |rows| {
             call_share::gauge(&counted, rows);
+            loop_detector::gauge(&counted, rows);
             agent_budgets::gauge(&counted, rows);
             limit_gauges::gauge(&counted, rows);
         });
@@ -93,6 +94,7 @@ impl Engine {
         Box::pin(interrupted_calls::record(&core, &servers)).await?;
         Box::pin(interrupted_calls::find_undelivered(&core)).await?;
         Box::pin(budget::restore(&core)).await?;
+        Box::pin(loop_detector::restore(&core)).await?;
         for server in servers {
             open_connection::open_shared(&core, server);
         }
@@ -167,6 +169,7 @@ fn spawn_workers(core: &Arc<EngineCore>) {
     };
     steady("deliver", |core| Box::pin(Deliverer::new(core).run()));
     steady("shown calls", |core| Box::pin(show_sweep::run(core)));
+    steady("loop detector", |core| Box::pin(loop_detector::run(core)));
     steady("recording", |core| Box::pin(recording::run(core)));
     steady("retention", |core| Box::pin(retention::run(core)));
     steady("sweep", |core| Box::pin(sweep::run(core)));

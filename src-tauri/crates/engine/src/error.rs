@@ -31,6 +31,9 @@ pub enum EngineError {
     /// No such task.
     #[error("there is no such task")]
     UnknownHandle,
+    /// No such alarm, or it is forgotten.
+    #[error("there is no such alarm")]
+    UnknownAlarm,
     /// The server cannot be reached now.
     #[error("the server is not connected: {why}")]
     NotConnected {

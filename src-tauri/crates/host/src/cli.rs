@@ -5,6 +5,7 @@
 //! Nothing here decides what may be done.
 
 mod agents;
+mod alarms;
 mod budget;
 mod clients;
 mod control;
@@ -74,6 +75,9 @@ enum Command {
     Tasks(tasks::TasksCommand),
     /// Show everything that waits for you, oldest first.
     Inbox(inbox::InboxArgs),
+    /// List and dismiss alarms: what agents call again and again.
+    #[command(subcommand)]
+    Alarms(alarms::AlarmsCommand),
     /// Halt work: refuse calls, cancel tasks and freeze questions, everywhere or in chosen places.
     Halt(halt::HaltArgs),
     /// Let halted work begin again, stage by stage.
@@ -195,6 +199,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Clients(command) => Box::pin(clients::run(command, &config, screen)).await,
         Command::Connect(command) => Box::pin(agents::connect::run(command, config, screen)).await,
         Command::Budget(command) => budget::run(command, &config, screen).await,
+        Command::Alarms(command) => alarms::run(command, &config, screen).await,
         Command::Rules(command) => rules::run(command, &config, screen).await,
         Command::Call(command) => tasks::call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,

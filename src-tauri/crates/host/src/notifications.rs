@@ -7,6 +7,7 @@
 //! `desktop.rs` is the system's side.
 
 mod actor;
+mod alarm_cards;
 mod budget_alerts;
 mod card_plan;
 mod card_text;

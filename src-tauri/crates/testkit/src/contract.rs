@@ -65,6 +65,7 @@ pub async fn check(registry: &dyn Registry) {
     halts::check(registry).await;
     plans::check(registry).await;
     agents::control::check(registry).await;
+    agents::alarms::check(registry).await;
     servers::routes::check(registry).await;
     storage::checkpoints::check(registry).await;
     storage::check(registry).await;

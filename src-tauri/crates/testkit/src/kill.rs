@@ -5,6 +5,7 @@
 //! the real adapters. The closure may abort the process for good; when it says [`Fate::Hang`], the caller never returns, as
 //! after a kill. A first run with [`KillPoints::listing`] yields the names for the later ones.
 
+mod alarms;
 mod call_intents;
 mod checkpoints;
 mod control;

@@ -5,6 +5,7 @@
 //! restart everything around it. The state is in `store.rs`.
 
 mod agents;
+mod alarms;
 mod audit_chain;
 mod audit_rows;
 mod checkpoints;

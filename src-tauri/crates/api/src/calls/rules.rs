@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
-use domain::rule::{AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, RunLimit, TokenLimit};
+use domain::rule::{
+    AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, RunLimit, SameCallLimit, TokenLimit,
+};
 use domain::tokens::token_noun;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -17,8 +19,9 @@ use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::task::run_limit::RunLimitDto;
-use crate::dto::{LimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
+use crate::dto::{LimitDto, RepeatDto, RuleDto, SameCallLimitDto, ScopeDto, WhoIsAsked, millis};
 use crate::error::{ApiError, Code};
+use crate::format::time;
 use crate::lookup::Names;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -115,6 +118,11 @@ impl Api {
             window_limit: rule.window_limit.map(LimitDto::from),
             time_limit: rule.time_limit.map(RunLimitDto::from),
             progress_limit: rule.progress_limit.map(RunLimitDto::from),
+            same_call_limit: rule
+                .same_call_limit
+                .map(|limit| SameCallLimitDto { count: limit.count, window_ms: millis(limit.window) }),
+            calls_per_minute: rule.calls_per_minute,
+            open_calls: rule.open_calls,
         })
     }
 
@@ -174,6 +182,13 @@ impl Api {
                 "Put this limit in a rule of an agent; results and tasks are limited for servers and tools as well.",
             ));
         }
+        if (input.calls_per_minute.is_some() || input.open_calls.is_some()) && !matches!(scope, RuleScope::Agent(_)) {
+            return Err(ApiError::new(
+                Code::Usage,
+                "calls in a minute and calls at once need a rule of an agent",
+                "Put these numbers in a rule of an agent; equal calls have one for servers and tools as well.",
+            ));
+        }
         Ok(Rule {
             scope,
             version: 1,
@@ -187,6 +202,9 @@ impl Api {
             window_limit,
             time_limit: self.run_limit(input.time_limit, "the time limit")?,
             progress_limit: self.run_limit(input.progress_limit, "the progress limit")?,
+            same_call_limit: self.same_call_limit(input.same_call_limit)?,
+            calls_per_minute: self.calls(input.calls_per_minute, "the number of calls in a minute")?,
+            open_calls: self.calls(input.open_calls, "the number of calls at once")?,
         })
     }
 
@@ -211,6 +229,41 @@ impl Api {
         let Some(RunLimitDto { allowed_ms, at }) = limit else { return Ok(None) };
         let allowed = self.run_time(Duration::from_millis(allowed_ms), what)?;
         Ok(Some(RunLimit { allowed, action: at.into() }))
+    }
+
+    /// How many equal calls a person allows, checked.
+    fn same_call_limit(&self, limit: Option<SameCallLimitDto>) -> Result<Option<SameCallLimit>, ApiError> {
+        let Some(SameCallLimitDto { count, window_ms }) = limit else { return Ok(None) };
+        let alarms = &self.policy.control.alarms;
+        let (most, longest) = (alarms.same_call_count_max, alarms.same_call_window_max);
+        if count == 1 || count > most {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("an alarm for equal calls needs 2 to {most} of them, not {count}"),
+                format!("Choose a number from 2 to {most}, or 0 for no alarm."),
+            ));
+        }
+        let window = Duration::from_millis(window_ms);
+        if window.is_zero() || window > longest {
+            return Err(ApiError::new(
+                Code::Usage,
+                "this is no time within which equal calls are counted",
+                format!("Choose a time of at most {}.", time::span(longest)),
+            ));
+        }
+        Ok(Some(SameCallLimit { count, window }))
+    }
+
+    fn calls(&self, calls: Option<u32>, what: &str) -> Result<Option<u32>, ApiError> {
+        let most = self.policy.control.alarms.calls_max;
+        if calls.is_none_or(|calls| calls <= most) {
+            return Ok(calls);
+        }
+        Err(ApiError::new(
+            Code::Usage,
+            format!("{what} must be at most {most}"),
+            format!("Choose a number from 1 to {most}, or 0 for no alarm."),
+        ))
     }
 
     /// A number of tokens that a person wrote, checked.
@@ -281,6 +334,14 @@ fn words(rule: &RuleDto) -> String {
     for (what, limit) in [("a task that runs", rule.time_limit), ("a task without progress for", rule.progress_limit)] {
         if let Some(RunLimitDto { allowed_ms, at }) = limit {
             said.push(format!("{what} over {allowed_ms} ms: {at}"));
+        }
+    }
+    if let Some(SameCallLimitDto { count, window_ms }) = rule.same_call_limit {
+        said.push(format!("an alarm at {count} equal calls in {window_ms} ms"));
+    }
+    for (what, calls) in [("calls in a minute", rule.calls_per_minute), ("calls at once", rule.open_calls)] {
+        if let Some(calls) = calls {
+            said.push(format!("an alarm at {calls} {what}"));
         }
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }

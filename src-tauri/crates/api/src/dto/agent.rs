@@ -199,4 +199,25 @@ pub struct RuleDto {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub progress_limit: Option<RunLimitDto>,
+    /// How many equal calls of an agent raise an alarm.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub same_call_limit: Option<SameCallLimitDto>,
+    /// How many calls of an agent in a minute raise an alarm; 0 for none. In rules of agents alone.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub calls_per_minute: Option<u32>,
+    /// How many calls of an agent in flight at once raise an alarm; 0 for none. In rules of agents alone.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub open_calls: Option<u32>,
+}
+
+/// How many equal calls raise an alarm, and within which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SameCallLimitDto {
+    /// 0 for no alarm. A call whose result is that of the call before counts twice.
+    pub count: u32,
+    pub window_ms: u64,
 }

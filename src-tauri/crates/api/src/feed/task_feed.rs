@@ -66,6 +66,7 @@ impl Api {
             servers: Vec::new(),
             agents: Vec::new(),
             halts: false,
+            alarms: false,
         };
         let api = self.clone();
         let news = stream::once(async move { first }).chain(feed).filter_map(move |frame| {

@@ -3,6 +3,7 @@
 //! Reads rows from memory where the engine has the task, else from the registry. A frame costs in proportion to what changed
 //! and is on screen. Counts are the registry's. `window_feed/servers.rs` is the part about servers.
 
+mod alarms;
 mod servers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -53,6 +54,8 @@ pub(crate) struct WindowFeed {
     agents: FeedAgents,
     budgets: FeedBudgets,
     halt: FeedHalt,
+    /// Ids of the alarms that have a row in the inbox.
+    alarms: BTreeSet<String>,
     totals: Totals,
     /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
     tallies: Vec<TaskTally>,
@@ -109,6 +112,7 @@ impl WindowFeed {
             agents: FeedAgents::default(),
             budgets: FeedBudgets::new(engine.budgets_watch(), now),
             halt: FeedHalt::new(engine.halt_watch(), now),
+            alarms: BTreeSet::new(),
             totals: Totals::default(),
             tallies: Vec::new(),
             settings: SettingsDto::default(),
@@ -152,6 +156,7 @@ impl WindowFeed {
         for task in waiting.values() {
             self.put_task(task).await?;
         }
+        self.put_alarms().await?;
         self.tallies = self.api.registry.tallies().await?;
         let configured = self.api.registry.servers().await?;
         for server in &configured {
@@ -287,6 +292,9 @@ impl WindowFeed {
             if self.rows.contains(&id) {
                 delta.rows.push(self.api.row(&task, &mut self.names).await?);
             }
+        }
+        if changes.alarms {
+            self.put_alarms().await?;
         }
         if changes.halts {
             self.halt.stale();

@@ -25,6 +25,14 @@ pub(crate) async fn agent(world: &World, name: &str) -> (AgentId, String) {
 
 /// A call of an agent whose reply is a task; gives its handle.
 pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String {
+    match made(world, agent, tool).await {
+        CallOutcome::Handle(id) => id.to_string(),
+        other => panic!("a task, not {other:?}"),
+    }
+}
+
+/// A call of an agent without arguments.
+pub(crate) async fn made(world: &World, agent: AgentId, tool: &str) -> CallOutcome {
     let server = world.registry.servers().await.expect("servers")[0].id;
     let call = AgentCall {
         agent,
@@ -43,10 +51,7 @@ pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String 
         own_task: false,
         hang_up: HangUp::Keep,
     };
-    match world.engine.agent_call(call).await.expect("the call is made") {
-        CallOutcome::Handle(id) => id.to_string(),
-        other => panic!("a task, not {other:?}"),
-    }
+    world.engine.agent_call(call).await.expect("the call is made")
 }
 
 #[tokio::test(start_paused = true)]

@@ -36,7 +36,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "audit.exportRows" => json!({
                 "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0,
             }),
-            "controlTokens.list" => json!({}),
+            "controlTokens.list" | "alarms.list" => json!({}),
+            "alarms.dismiss" => json!({"ids": []}),
             "controlTokens.add" => json!({"name": "x", "scopes": ["read"], "all": true}),
             "controlTokens.revoke" => json!({"name": "x"}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),

@@ -1,13 +1,15 @@
-//! The limits of plans, of halts (`control/halt.rs`) and of control tokens (`control/token.rs`).
+//! The limits of plans, of alarms (`control/alarm.rs`), halts (`control/halt.rs`) and control tokens (`control/token.rs`).
 //!
 //! Plans: used by the engine, which runs them, and by the api, which makes them. How many tasks one plan has at most is in
 //! `api.rs`, as for one cancel.
 
+mod alarm;
 mod halt;
 mod token;
 
 use std::time::Duration;
 
+pub use alarm::{AlarmPolicy, CALLS_REMEMBERED, FINGERPRINT_BYTES};
 pub use halt::HaltPolicy;
 pub use token::ControlTokenPolicy;
 
@@ -32,6 +34,7 @@ pub struct ControlPolicy {
     /// Ids of a plan that are shown when it is made. stop.md §4.
     pub ids_shown: usize,
     pub tokens: ControlTokenPolicy,
+    pub alarms: AlarmPolicy,
 }
 
 impl Default for ControlPolicy {
@@ -45,6 +48,7 @@ impl Default for ControlPolicy {
             look_every: SECOND / 5,
             ids_shown: 100,
             tokens: ControlTokenPolicy::default(),
+            alarms: AlarmPolicy::default(),
         }
     }
 }

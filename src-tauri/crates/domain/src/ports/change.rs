@@ -2,7 +2,7 @@
 //!
 //! A reader of the log reads the current row; ten changes become one read (architecture.md §3.6).
 
-use crate::ids::{AgentId, HaltId, HandleId, Seq, ServerId};
+use crate::ids::{AgentId, AlarmId, HaltId, HandleId, Seq, ServerId};
 
 /// Something that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +15,8 @@ pub enum Entity {
     Agent(AgentId),
     /// What people stopped.
     Halt(HaltId),
+    /// What an agent did again and again.
+    Alarm(AlarmId),
 }
 
 /// One row of the change log.

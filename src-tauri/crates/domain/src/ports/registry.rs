@@ -3,6 +3,7 @@
 //! Every mutating method is one transaction that holds the state, the change rows with the counter, and the audit
 //! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
 
+pub(crate) mod alarms;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod checkpoints;
@@ -15,6 +16,7 @@ pub(crate) mod task_list;
 use std::sync::Arc;
 
 use super::PortFuture;
+use super::registry::alarms::AlarmStore;
 use super::registry::audit::{AuditQuery, AuditRows};
 use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 use super::registry::checkpoints::CheckpointStore;
@@ -230,7 +232,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: ControlStore + RouteStore + CheckpointStore {
+pub trait Registry: ControlStore + RouteStore + CheckpointStore + AlarmStore {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

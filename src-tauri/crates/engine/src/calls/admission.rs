@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::agent::alarm::CalledTool;
 use domain::audit::Actor;
 use domain::ids::{HandleId, JobKey, PersonId, ServerId};
 use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError, arguments_digest};
@@ -124,6 +125,11 @@ impl Engine {
             return Err(EngineError::UnknownAgent);
         }
         check_gate(core, work_of(&call))?;
+        // A further round is the same call.
+        let noted = call.continuation.is_none().then(|| {
+            let called = CalledTool { server: call.server, tool: Arc::clone(&call.tool) };
+            core.calls.loops.log.called(call.agent, called, call.arguments.as_str())
+        });
         let mut rules = snapshot.resolve(call.agent, call.server, &call.tool);
         if !call.abilities.elicitation {
             // An agent that cannot be asked is not asked.
@@ -148,7 +154,7 @@ impl Engine {
         let began = core.time.now();
         core.access.presences.called(core, call.agent, began);
         let id = HandleId::from_random(core.time.random.bits());
-        let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent, Arc::clone(&call.tool));
+        let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent, Arc::clone(&call.tool), noted);
         let in_flight = leased.connection.register_call(id, in_flight);
         // A revocation stores that access is gone and then reads the calls in flight. This call is registered before it
         // reads access again, so one of the two sees the other.

@@ -64,7 +64,7 @@ impl PendingCall {
         rules: ResolvedRule,
         began: Timestamp,
     ) -> Self {
-        let LeasedConnection { connection, live, lease } = leased;
+        let LeasedConnection { connection, lease, .. } = leased;
         let request = CallRequest {
             ticket: id,
             tool: Arc::clone(&call.tool),
@@ -86,7 +86,7 @@ impl PendingCall {
             at: began,
             host: core.host,
         });
-        let reply = call_reply::reply_to(core, &connection, &live, request);
+        let reply = call_reply::reply_to(core, &connection, &in_flight, request);
         let (core, reply) = (Arc::clone(core), Mutex::new(Some(reply)));
         Self { core, connection, in_flight, lease, id, call, rules, digest, began, reply }
     }

@@ -32,7 +32,7 @@ pub(crate) fn send(
     in_flight: Arc<InFlightCall>,
     request: CallRequest,
 ) {
-    let (id, reply) = (request.ticket, reply_to(core, connection, &in_flight.live, request));
+    let (id, reply) = (request.ticket, reply_to(core, connection, &in_flight, request));
     await_in_background(core, connection, in_flight, id, reply);
 }
 
@@ -40,13 +40,17 @@ pub(crate) fn send(
 pub(crate) fn reply_to(
     core: &Arc<EngineCore>,
     connection: &ServerConnection,
-    live: &Arc<LiveConnection>,
+    in_flight: &Arc<InFlightCall>,
     request: CallRequest,
 ) -> ReplyFuture {
-    let (time, observed, live) = (Arc::clone(&core.time), Arc::clone(&connection.observed), Arc::clone(live));
+    let (time, observed) = (Arc::clone(&core.time), Arc::clone(&connection.observed));
+    let in_flight = Arc::clone(in_flight);
     Box::pin(async move {
         let (begun, tool) = (Instant::now(), Arc::clone(&request.tool));
-        let reply = live.upstream.call(request).await;
+        let reply = in_flight.live.upstream.call(request).await;
+        if let Some(noted) = &in_flight.noted {
+            noted.replied(&reply);
+        }
         let (times, took, now) = (&observed.times, begun.elapsed(), time.now());
         match &reply {
             Ok(CallReply::Error { error, .. }) => times.failed(RequestKind::Call, told(error), now),

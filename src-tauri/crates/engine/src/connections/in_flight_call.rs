@@ -13,6 +13,7 @@ use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::connections::call_log::NotedCall;
 use crate::connections::live_connection::LiveConnection;
 
 /// Not on the wire: a halt may still refuse it.
@@ -48,6 +49,8 @@ pub(crate) struct InFlightCall {
     caller: AtomicWaker,
     /// The look for calls that last (`calls/show_sweep.rs`) found the machine busy: it gets its row later.
     is_deferred: AtomicBool,
+    /// What an agent's call brings back is noted here; `None` for a person's, and for a further round.
+    pub(crate) noted: Option<NotedCall>,
     /// Notified when the row is there, or never will be.
     settled: Notify,
 }
@@ -64,8 +67,13 @@ impl InFlightCall {
     }
 
     /// A call that may never need a row.
-    pub(crate) fn without_row(live: Arc<LiveConnection>, agent: AgentId, tool: Arc<str>) -> Self {
-        Self::new(live, Some(agent), Some(tool), NO_ROW)
+    pub(crate) fn without_row(
+        live: Arc<LiveConnection>,
+        agent: AgentId,
+        tool: Arc<str>,
+        noted: Option<NotedCall>,
+    ) -> Self {
+        Self { noted, ..Self::new(live, Some(agent), Some(tool), NO_ROW) }
     }
 
     fn new(live: Arc<LiveConnection>, agent: Option<AgentId>, tool: Option<Arc<str>>, row: u8) -> Self {
@@ -80,6 +88,7 @@ impl InFlightCall {
             is_row_wanted: AtomicBool::new(false),
             caller: AtomicWaker::new(),
             is_deferred: AtomicBool::new(false),
+            noted: None,
             settled: Notify::new(),
         }
     }

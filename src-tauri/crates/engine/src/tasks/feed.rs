@@ -43,6 +43,8 @@ pub struct ChangeFrame {
     pub agents: Vec<AgentId>,
     /// What is halted changed, or which tasks that covers.
     pub halts: bool,
+    /// Alarms about what agents call changed.
+    pub alarms: bool,
 }
 
 impl Engine {
@@ -116,7 +118,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
     }
     let mut handles = BTreeSet::new();
     let mut agents = BTreeSet::new();
-    let mut halts = false;
+    let (mut halts, mut alarms) = (false, false);
     let mut servers: BTreeSet<_> = health.into_iter().collect();
     for Change { entity, .. } in &changes.rows {
         match entity {
@@ -130,6 +132,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
                 agents.insert(*id);
             }
             Entity::Halt(_) => halts = true,
+            Entity::Alarm(_) => alarms = true,
         }
     }
     Some(ChangeFrame {
@@ -139,5 +142,6 @@ fn frame(after: Seq, changes: Changes, health: Vec<ServerId>) -> Option<ChangeFr
         servers: servers.into_iter().collect(),
         agents: agents.into_iter().collect(),
         halts,
+        alarms,
     })
 }

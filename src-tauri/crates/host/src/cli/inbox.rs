@@ -10,6 +10,7 @@ use api::calls::inbox::ReadInbox;
 use api::dto::inbox::row::InboxKind;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
 use api::form;
+use api::format::alarm;
 use api::format::time::{self, count};
 use api::format::tokens::{grouped, marked_tokens};
 
@@ -209,6 +210,10 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             (InboxKind::Lost, calls) => format!("{server} no longer knows {}", count(calls.into(), "task")),
             (InboxKind::Blocked, _) => format!("{server} needs a sign-in"),
             (InboxKind::Overdue, _) => format!("{tool} on {server} is later than agreed or usual"),
+            (InboxKind::Alarm, _) => {
+                let Some(told) = &row.alarm else { continue };
+                format!("{}: {}", one_line(&alarm::what(told)), one_line(&alarm::called(told)))
+            }
             // Questions and decisions are listed above.
             (
                 InboxKind::Form
@@ -234,6 +239,9 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             let more = usize::try_from(row.call_count).unwrap_or(usize::MAX).saturating_sub(ids.len());
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             screen.line(&format!("    {}{more}", ids.join(", ")));
+        }
+        if let Some(told) = &row.alarm {
+            screen.line(&format!("    taskwarden alarms dismiss {}", short_id(&told.id, whole)));
         }
         if let (InboxKind::Unconfirmed | InboxKind::Lost, Some(first)) = (row.kind, ids.first()) {
             let together = if row.call_count > 1 { " --together" } else { "" };

@@ -3,6 +3,7 @@
 //! Only reads and parses. Whether a value is allowed is the core's decision.
 
 pub(crate) mod amount;
+pub(crate) mod call_count;
 pub(crate) mod json_argument;
 pub(crate) mod prompt;
 pub(crate) mod run_time;

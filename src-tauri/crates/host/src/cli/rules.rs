@@ -13,8 +13,8 @@ use api::format::tokens::grouped;
 use api::suggestion::did_you_mean;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
-use super::input::amount;
 use super::input::run_time::{self, span};
+use super::input::{amount, call_count};
 use super::output::screen::Screen;
 use super::output::sentences::one_line;
 use super::output::table;
@@ -29,7 +29,7 @@ pub(crate) enum RulesCommand {
     /// List all rules.
     List,
     /// Set fields of the rule for an agent, a server or a tool.
-    Set(SetRuleArgs),
+    Set(Box<SetRuleArgs>),
     /// Remove the rule for an agent, a server or a tool.
     Unset(RuleScopeArgs),
 }
@@ -53,7 +53,7 @@ pub(crate) struct RuleScopeArgs {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args([
     "ask", "repeat", "hold_results", "task_after", "hold_cut", "result_tokens", "task_tokens", "window_tokens",
-    "time_limit", "progress_limit",
+    "time_limit", "progress_limit", "same_calls", "calls_per_minute", "open_calls",
 ])))]
 pub(crate) struct SetRuleArgs {
     #[command(flatten)]
@@ -98,6 +98,18 @@ pub(crate) struct SetRuleArgs {
     /// `10min:warn`. Default action: `ask`. `none` removes the limit.
     #[arg(long, value_name = "TIME[:WHAT]", allow_negative_numbers = true)]
     progress_limit: Option<String>,
+    /// How many equal calls of an agent raise an alarm, and within which time, such as `20/10min`. An equal result counts
+    /// twice. `off` turns the alarm off, `none` returns to the default, `10/10min`.
+    #[arg(long, value_name = "COUNT/TIME", allow_negative_numbers = true)]
+    same_calls: Option<String>,
+    /// How many calls of an agent in a minute raise an alarm, such as `600`. `off` turns the alarm off, `none` returns to
+    /// the default, `300`.
+    #[arg(long, value_name = "COUNT", conflicts_with = "server", allow_negative_numbers = true)]
+    calls_per_minute: Option<String>,
+    /// How many calls of an agent in flight at once raise an alarm, such as `100`. `off` turns the alarm off, `none`
+    /// returns to the default, `64`.
+    #[arg(long, value_name = "COUNT", conflicts_with = "server", allow_negative_numbers = true)]
+    open_calls: Option<String>,
 }
 
 /// Who is asked.
@@ -122,7 +134,7 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
             let list: RuleList = CoreClient::attach_or_read(config).await?.request("rules.list", &Nothing {}).await?;
             print(&list, screen)
         }
-        RulesCommand::Set(input) => set(input, config, screen).await,
+        RulesCommand::Set(input) => set(*input, config, screen).await,
         RulesCommand::Unset(scope) => {
             let rule = blank(scope.named());
             let list: RuleList = CoreClient::attach(config)?.request("rules.put", &rule).await?;
@@ -134,6 +146,7 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
 async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandResult {
     let SetRuleArgs { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
     let SetRuleArgs { result_tokens, task_tokens, window_tokens, time_limit, progress_limit, .. } = input;
+    let SetRuleArgs { same_calls, calls_per_minute, open_calls, .. } = input;
     let core = CoreClient::attach(config)?;
     let scope = scope.named();
     let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
@@ -170,6 +183,14 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
     for (said, limit) in [(time_limit, &mut rule.time_limit), (progress_limit, &mut rule.progress_limit)] {
         if let Some(said) = said {
             *limit = run_time::limit(&said)?;
+        }
+    }
+    if let Some(said) = same_calls {
+        rule.same_call_limit = call_count::same_calls(&said)?;
+    }
+    for (said, limit) in [(calls_per_minute, &mut rule.calls_per_minute), (open_calls, &mut rule.open_calls)] {
+        if let Some(said) = said {
+            *limit = call_count::calls(&said)?;
         }
     }
     let list: RuleList = core.request("rules.put", &rule).await?;
@@ -270,9 +291,26 @@ fn limit_words(rule: &RuleDto) -> Option<String> {
             Some(format!("{what} {} {}", grouped(limit.tokens), amount::at_word(limit.at)))
         })
         .chain(run_limits)
+        .chain(alarm_words(rule))
         .chain(cut)
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// `alarm at 20 equal calls in 10 min`, `no alarm for calls at once`.
+fn alarm_words(rule: &RuleDto) -> Vec<String> {
+    let same = rule.same_call_limit.map(|limit| match limit.count {
+        0 => "no alarm for equal calls".to_owned(),
+        count => format!("alarm at {count} equal calls in {}", time::span_ms(limit.window_ms)),
+    });
+    let numbers = [("calls in a minute", rule.calls_per_minute), ("calls at once", rule.open_calls)];
+    let of_agent = numbers.into_iter().filter_map(|(what, calls)| {
+        Some(match calls? {
+            0 => format!("no alarm for {what}"),
+            calls => format!("alarm at {} {what}", grouped(calls.into())),
+        })
+    });
+    same.into_iter().chain(of_agent).collect()
 }
 
 const fn repeat_word(repeat: RepeatDto) -> &'static str {
@@ -296,6 +334,9 @@ fn blank(scope: ScopeDto) -> RuleDto {
         window_limit: None,
         time_limit: None,
         progress_limit: None,
+        same_call_limit: None,
+        calls_per_minute: None,
+        open_calls: None,
     }
 }
 

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use domain::policy::{
-    AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy, SharePolicy,
+    AlarmPolicy, AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy,
+    SharePolicy,
 };
 
 use super::ConfigError;
@@ -131,6 +132,8 @@ pub(crate) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_shares(&mut policy.shares, name, text)
     } else if let Some(name) = in_section(name, "retention") {
         set_retention(&mut policy.retention, name, text)
+    } else if let Some(name) = in_section(name, "alarms") {
+        set_alarms(&mut policy.control.alarms, name, text)
     } else if let Some(name) = in_section(name, "audit") {
         set_audit(&mut policy.audit, name, text)
     } else {
@@ -196,6 +199,11 @@ numbers! { RETENTION_NAMES set_retention RetentionPolicy:
     reserve_change_bytes,
 }
 
+numbers! { ALARM_NAMES set_alarms AlarmPolicy:
+    same_call_count, same_call_window, calls_per_minute, open_calls, same_errors, quiet, look_every, episodes_per_agent,
+    kept_per_agent, listed_max, same_call_count_max, same_call_window_max, calls_max,
+}
+
 numbers! { AUDIT_NAMES set_audit AuditPolicy:
     checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows, anchors_max,
     anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
@@ -231,6 +239,7 @@ mod tests {
         let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
         let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
         let (counting, shares) = (format!("{:?}", policy.counting), format!("{:?}", policy.shares));
+        let alarms = format!("{:?}", policy.control.alarms);
         let (retention, audit) = (format!("{:?}", policy.retention), format!("{:?}", policy.audit));
         let parts = [
             (plain, NAMES),
@@ -240,6 +249,7 @@ mod tests {
             (shares, SHARES_NAMES),
             (retention, RETENTION_NAMES),
             (audit, AUDIT_NAMES),
+            (alarms, ALARM_NAMES),
         ];
         for (shown, names) in parts {
             for name in names {

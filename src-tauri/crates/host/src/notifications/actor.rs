@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use api::dto::alarm::AlarmDto;
 use domain::ids::{AgentId, HandleId};
 use domain::ports::Notice;
 use domain::task::Attention;
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 
 use super::desktop::{CardPress, Desktop};
 use super::sources::NotificationSources;
+use crate::notifications::alarm_cards::AlarmCards;
 use crate::notifications::budget_alerts::BudgetAlerts;
 use crate::notifications::card_plan::{CardChange, CardKey, CardPlan};
 use crate::notifications::card_text::LocalTime;
@@ -37,7 +39,9 @@ pub(crate) async fn run(
     let stopping = sources.supervisor.stopping();
     let mut desk = sources.api.user_data_changes();
     let mut budgets = sources.engine.budgets_watch();
-    let mut actor = NotificationActor::new(sources, desktop);
+    let mut alarms = sources.engine.alarms_watch();
+    let told = sources.alarms().await;
+    let mut actor = NotificationActor::new(sources, desktop, &told);
     loop {
         let next = actor.next();
         // Every arm may be dropped: channels and the feed keep what was not taken.
@@ -51,6 +55,7 @@ pub(crate) async fn run(
             changed = changes(&mut actor.feed) => actor.changed(changed).await,
             Ok(()) = desk.changed() => actor.user_data_changed().await,
             Ok(()) = budgets.changed() => actor.budgets_changed().await,
+            Ok(()) = alarms.changed() => actor.alarms_changed().await,
             () = tokio::time::sleep(next) => actor.tick().await,
         }
     }
@@ -88,6 +93,7 @@ struct NotificationActor {
     desktop: Desktop,
     plan: CardPlan,
     budget_alerts: BudgetAlerts,
+    alarm_cards: AlarmCards,
     local: LocalTime,
     held: BTreeMap<HandleId, Postponed>,
     /// The preferences by which notifications were postponed.
@@ -99,12 +105,14 @@ struct NotificationActor {
 }
 
 impl NotificationActor {
-    fn new(sources: NotificationSources, desktop: Desktop) -> Self {
+    fn new(sources: NotificationSources, desktop: Desktop, told: &[AlarmDto]) -> Self {
         let local = LocalTime(TimeZone::system());
         let plan = CardPlan::new(&sources.policy.hosting, local.clone());
         let budget_alerts = BudgetAlerts::new(&sources.engine.budgets(), &sources.policy.counting);
+        let alarm_cards = AlarmCards::new(told);
         let clock = (sources.now(), Instant::now());
-        Self { sources, desktop, plan, budget_alerts, local, held: BTreeMap::new(), wishes: None, clock, feed: None }
+        let held = BTreeMap::new();
+        Self { sources, desktop, plan, budget_alerts, alarm_cards, local, held, wishes: None, clock, feed: None }
     }
 
     /// The current time. If the clock was set since the last call, pending cards are shifted with it, and postponed
@@ -180,6 +188,9 @@ impl NotificationActor {
             self.perform(acts).await;
         }
         self.release(now).await;
+        if self.alarm_cards.is_waiting {
+            self.alarms_changed().await;
+        }
         self.close_idle_feed();
     }
 
@@ -214,6 +225,17 @@ impl NotificationActor {
         let agents = self.sources.engine.agents();
         let name = |id: AgentId| agents.get(id).map_or_else(|| id.to_string(), |agent| agent.name.clone());
         let acts = self.budget_alerts.update(&budgets, &self.sources.policy.counting, name);
+        self.perform(acts).await;
+    }
+
+    /// An alarm was raised, ended or dismissed. One that is raised while the person wants no such thing is shown
+    /// afterwards if it is still open.
+    async fn alarms_changed(&mut self) {
+        let wishes = self.sources.wishes().await;
+        let now = self.now();
+        let may_show = wishes.wants(Attention::Problem) && wishes.postponed_until(None, now, &self.local).is_none();
+        let alarms = self.sources.alarms().await;
+        let acts = self.alarm_cards.update(&alarms, may_show);
         self.perform(acts).await;
     }
 
@@ -298,6 +320,7 @@ impl NotificationActor {
         let mut keys: Vec<CardKey> = self.plan.items().map(|item| CardKey::Task(item.handle)).collect();
         keys.extend([CardKey::Many, CardKey::ManyOver]);
         keys.extend(self.budget_alerts.shown().map(CardKey::Window));
+        keys.extend(self.alarm_cards.shown().map(CardKey::Alarm));
         for key in keys {
             self.desktop.perform(CardChange::Withdraw(key)).await;
         }
@@ -313,6 +336,7 @@ fn route(key: CardKey, items: &[NotificationSubject]) -> String {
         (CardKey::Task(_) | CardKey::Many, [one]) => one.place.clone(),
         (CardKey::Task(_) | CardKey::Many, _) => "#/inbox".into(),
         (CardKey::ManyOver, _) => "#/tasks".into(),
+        (CardKey::Alarm(alarm), _) => routes::inbox_item(&format!("{alarm}/alarm")),
         (CardKey::Window(agent), _) => routes::budget(&agent.to_string()),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::ids::{AgentId, HandleId};
+use domain::ids::{AgentId, AlarmId, HandleId};
 use domain::policy::HostPolicy;
 use domain::task::Attention;
 use domain::time::Timestamp;
@@ -25,6 +25,8 @@ pub(crate) enum CardKey {
     ManyOver,
     /// About the window of an agent; `budget_alerts.rs` keeps these.
     Window(AgentId),
+    /// About what an agent does again and again; `alarm_cards.rs` keeps these.
+    Alarm(AlarmId),
 }
 
 /// What the desktop should do next.
@@ -98,7 +100,7 @@ impl CardPlan {
             CardKey::Task(id) => self.shown.get(&id).into_iter().collect(),
             CardKey::Many => self.many.values().collect(),
             CardKey::ManyOver => self.many_over.values().collect(),
-            CardKey::Window(_) => Vec::new(),
+            CardKey::Window(_) | CardKey::Alarm(_) => Vec::new(),
         }
     }
 
@@ -181,7 +183,7 @@ impl CardPlan {
             }
             CardKey::Many => self.many.clear(),
             CardKey::ManyOver => self.many_over.clear(),
-            CardKey::Window(_) => {}
+            CardKey::Window(_) | CardKey::Alarm(_) => {}
         }
     }
 
@@ -273,7 +275,7 @@ impl CardPlan {
 
     fn of(&mut self, key: CardKey) -> &mut BTreeMap<HandleId, NotificationSubject> {
         match key {
-            CardKey::Many | CardKey::Task(_) | CardKey::Window(_) => &mut self.many,
+            CardKey::Many | CardKey::Task(_) | CardKey::Window(_) | CardKey::Alarm(_) => &mut self.many,
             CardKey::ManyOver => &mut self.many_over,
         }
     }

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::calls::alarms::AlarmList;
+use api::dto::alarm::AlarmDto;
 use api::{Api, Caller};
 use domain::ids::HandleId;
 use domain::policy::Policy;
@@ -85,6 +87,11 @@ impl NotificationSources {
                 NotificationWishes { waiting: true, problem: true, finished: false, quiet: None, paused_until: None }
             }
         }
+    }
+
+    /// Alarms that are kept; none if they cannot be read.
+    pub(crate) async fn alarms(&self) -> Vec<AlarmDto> {
+        Box::pin(self.call::<AlarmList>("alarms.list", &json!({}))).await.map(|list| list.alarms).unwrap_or_default()
     }
 
     pub(crate) async fn snoozed(&self) -> SnoozedRows {

@@ -5,6 +5,7 @@
 
 use api::dto::inbox::row::InboxKind;
 use api::dto::{BudgetList, InboxRow};
+use api::format::alarm;
 use api::format::tokens::{marked_tokens, share};
 
 /// The longest part of a label in letters. Judgement: menus do not wrap.
@@ -34,6 +35,7 @@ pub fn item(row: &InboxRow) -> String {
         }
         InboxKind::OverLimit => (format!("{tool} went past its limit of tokens"), true),
         InboxKind::TimeLimit => (format!("{tool} reached its time limit"), true),
+        InboxKind::Alarm => (row.alarm.as_deref().map_or_else(|| "An alarm".to_owned(), alarm::what), false),
         InboxKind::Blocked => ("A server needs you".to_owned(), false),
         InboxKind::Form | InboxKind::Url | InboxKind::Unsupported => {
             (said.unwrap_or_else(|| format!("{tool} asks")), false)

@@ -48,6 +48,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::NoProcess(_)
         | EngineError::NotHalted
         | EngineError::UnknownPlan
+        | EngineError::UnknownAlarm
         | EngineError::ControlNameTaken(_)
         | EngineError::TooManyControlTokens(_)
         | EngineError::UnknownControlToken

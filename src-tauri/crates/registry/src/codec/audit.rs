@@ -305,6 +305,9 @@ mod tests {
             Verb::SigningKeyReplaced => 51,
             Verb::AnchorAdded => 52,
             Verb::AnchorRemoved => 53,
+            Verb::AlarmRaised => 54,
+            Verb::AlarmEnded => 55,
+            Verb::AlarmDismissed => 56,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

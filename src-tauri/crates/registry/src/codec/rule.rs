@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, RunLimit, TokenLimit};
+use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, RunLimit, SameCallLimit, TokenLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +34,14 @@ enum RepeatDef {
     New,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SameCallLimit")]
+struct SameCallLimitDef {
+    count: u32,
+    #[serde(with = "As::<Span>")]
+    window: Duration,
+}
+
 /// The body of a rule; its scope is the key of its row.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Rule", rename_all = "camelCase")]
@@ -60,6 +68,10 @@ pub(crate) struct RuleDef {
     time_limit: Option<RunLimit>,
     #[serde(default, with = "As::<Maybe<RunLimitDef>>")]
     progress_limit: Option<RunLimit>,
+    #[serde(default, with = "As::<Maybe<SameCallLimitDef>>")]
+    same_call_limit: Option<SameCallLimit>,
+    calls_per_minute: Option<u32>,
+    open_calls: Option<u32>,
 }
 
 /// Rules from before they had versions.
@@ -70,6 +82,7 @@ const fn first_version() -> u32 {
 mirrors! {
     AskedDef => AudienceRule;
     RepeatDef => RepeatRule;
+    SameCallLimitDef => SameCallLimit;
     RuleDef => Rule;
 }
 

@@ -1,5 +1,6 @@
 //! Agents and rules are added and removed, and related tasks find one another.
 
+pub(crate) mod alarms;
 pub(crate) mod control;
 
 use std::time::Duration;
@@ -10,7 +11,9 @@ use domain::client::learned_timeout::LearnedTimeout;
 use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
 use domain::ports::change::Entity;
 use domain::ports::{AgentNote, AgentUnit, GroupBy, Registry, RegistryError, RuleUnit, TaskFlag, TaskListQuery};
-use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, RunAction, RunLimit, TokenLimit};
+use domain::rule::{
+    AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, RunAction, RunLimit, SameCallLimit, TokenLimit,
+};
 use domain::task::decider::Decider;
 use domain::task::input_request::{Ask, InputRequest};
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
@@ -141,6 +144,9 @@ async fn check_rules(registry: &dyn Registry) {
         version: 7,
         time_limit: Some(RunLimit { allowed: Duration::from_secs(1_800), action: RunAction::Ask }),
         progress_limit: Some(RunLimit { allowed: Duration::from_secs(60), action: RunAction::Cancel }),
+        same_call_limit: Some(SameCallLimit { count: 3, window: Duration::from_secs(60) }),
+        calls_per_minute: Some(100),
+        open_calls: Some(0),
     };
     let of_agent = Rule { asked: Some(AudienceRule::Both), ..nothing(RuleScope::Agent(FIXTURES.agent(1))) };
     let of_server = Rule { hold_results: Some(false), ..nothing(RuleScope::Server(FIXTURES.server(1))) };

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use domain::agent::Agent;
+use domain::agent::alarm::CallAlarm;
 use domain::audit::AuditEvent;
-use domain::ids::{AgentId, HandleId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, AlarmId, HandleId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::change::{Change, Entity};
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit, TaskQuery};
@@ -101,6 +102,7 @@ pub(crate) struct MemoryStore {
     pub(crate) plans: PlanStore,
     pub(crate) control: ControlTokens,
     pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
+    pub(crate) alarms: BTreeMap<AlarmId, CallAlarm>,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

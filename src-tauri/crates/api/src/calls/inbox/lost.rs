@@ -80,7 +80,8 @@ impl Api {
         Ok(loss::lost_with(&rows, &task, &self.policy).into_iter().cloned().collect())
     }
 
-    /// One item for each cause of trouble: lost and unconfirmed tasks, late ones, and servers that need a person.
+    /// One item for each cause of trouble: lost and unconfirmed tasks, late ones, servers that need a person, and
+    /// alarms that nobody has dismissed.
     pub(crate) async fn trouble(&self, names: &mut Names) -> Result<Vec<InboxRow>, ApiError> {
         let mut blocked = BTreeMap::new();
         let mut others = Vec::new();
@@ -101,6 +102,9 @@ impl Api {
         }
         let mut items = loss::items(&others, &self.policy);
         items.extend(blocked.into_values());
+        for alarm in self.kept_alarms().await?.iter().filter(|alarm| alarm.needs_look()) {
+            items.push(InboxRow::of_alarm(self.alarm_dto(alarm, names).await?));
+        }
         items.sort_by(InboxRow::before);
         Ok(items)
     }

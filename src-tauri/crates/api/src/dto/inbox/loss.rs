@@ -56,7 +56,8 @@ impl Loss {
             | InboxKind::OverLimit
             | InboxKind::TimeLimit
             | InboxKind::Overdue
-            | InboxKind::Blocked => return None,
+            | InboxKind::Blocked
+            | InboxKind::Alarm => return None,
         };
         let is_wanted = matches!(task.intent, Intent::Cancel(_) | Intent::Revoked(_));
         (!is_wanted).then_some(Self {

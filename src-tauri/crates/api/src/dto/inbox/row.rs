@@ -15,6 +15,7 @@ use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::dto::alarm::AlarmDto;
 use crate::dto::inbox::loss::{Loss, LostCall};
 use crate::dto::inbox::url_host::UrlHost;
 use crate::dto::task::run_limit::TaskRunLimitDto;
@@ -47,6 +48,8 @@ words! {
         Unconfirmed = "unconfirmed",
         /// A server that needs a person before it can be reached.
         Blocked = "blocked",
+        /// An agent that does something again and again.
+        Alarm = "alarm",
     }
 }
 
@@ -54,7 +57,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxRow {
-    /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server.
+    /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an alarm.
     pub id: String,
     /// What it is.
     #[ts(inline)]
@@ -93,6 +96,10 @@ pub struct InboxRow {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub run_limit: Option<TaskRunLimitDto>,
+    /// What an agent does again and again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub alarm: Option<Box<AlarmDto>>,
     /// Why a result is held; null elsewhere.
     pub why: Option<HeldWhy>,
     /// The tasks of which one asks, where the server does not say which; then neither tool nor agent is named.
@@ -232,39 +239,57 @@ impl InboxRow {
     /// The row of a server that needs a person before it can be reached.
     pub(crate) fn of_server(name: &str, health: &ServerHealth) -> Option<Self> {
         match health {
-            ServerHealth::Blocked { since, .. } => Some(Self {
-                id: format!("{name}/blocked"),
-                kind: InboxKind::Blocked,
-                task: None,
-                key: None,
-                server: name.into(),
-                tool: None,
-                agent: None,
-                message: None,
-                host: None,
-                opened_at: iso(*since),
-                deadline: None,
-                snoozed_until: None,
-                changed_at: iso(*since),
-                answered_by: None,
-                destructive: false,
-                tokens: None,
-                limit: None,
-                exactness: None,
-                run_limit: None,
-                why: None,
-                one_of: Vec::new(),
-                more_questions: 0,
-                form: None,
-                calls: Vec::new(),
-                call_count: 0,
-                snoozed_until_change: false,
-                expires: None,
-                loss: None,
-            }),
+            ServerHealth::Blocked { since, .. } => {
+                Some(Self::without_task(format!("{name}/blocked"), InboxKind::Blocked, name, iso(*since)))
+            }
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
                 None
             }
+        }
+    }
+
+    /// The row of an alarm that nobody has dismissed.
+    pub(crate) fn of_alarm(alarm: AlarmDto) -> Self {
+        let id = format!("{}/{}", alarm.id, InboxKind::Alarm);
+        // What happens after it was raised does not wake a row that sleeps until a change, but its end does.
+        let changed_at = alarm.over_at.clone().unwrap_or_else(|| alarm.raised_at.clone());
+        let row = Self::without_task(id, InboxKind::Alarm, &alarm.server, alarm.raised_at.clone());
+        let (tool, agent) = (Some(alarm.tool.clone()), Some(alarm.agent.clone()));
+        Self { tool, agent, changed_at, alarm: Some(Box::new(alarm)), ..row }
+    }
+
+    /// The row of something that is no task.
+    fn without_task(id: String, kind: InboxKind, server: &str, since: String) -> Self {
+        Self {
+            id,
+            kind,
+            task: None,
+            key: None,
+            server: server.into(),
+            tool: None,
+            agent: None,
+            message: None,
+            host: None,
+            opened_at: since.clone(),
+            deadline: None,
+            snoozed_until: None,
+            changed_at: since,
+            answered_by: None,
+            destructive: false,
+            tokens: None,
+            limit: None,
+            exactness: None,
+            run_limit: None,
+            alarm: None,
+            why: None,
+            one_of: Vec::new(),
+            more_questions: 0,
+            form: None,
+            calls: Vec::new(),
+            call_count: 0,
+            snoozed_until_change: false,
+            expires: None,
+            loss: None,
         }
     }
 
@@ -275,7 +300,10 @@ impl InboxRow {
 
     /// Whether something is wrong with its task or server.
     pub(crate) fn is_trouble(&self) -> bool {
-        matches!(self.kind, InboxKind::Lost | InboxKind::Unconfirmed | InboxKind::Overdue | InboxKind::Blocked)
+        matches!(
+            self.kind,
+            InboxKind::Lost | InboxKind::Unconfirmed | InboxKind::Overdue | InboxKind::Blocked | InboxKind::Alarm
+        )
     }
 
     /// Whether its person hid it, and the time is not over.
@@ -320,6 +348,7 @@ impl InboxRow {
             limit: None,
             exactness: None,
             run_limit: None,
+            alarm: None,
             why: None,
             one_of: Vec::new(),
             more_questions: 0,

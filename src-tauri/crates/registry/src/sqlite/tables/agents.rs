@@ -3,6 +3,7 @@
 //! What changes all the time (last heard of, calls) is flushed in batches apart from changes. Tokens are not here and
 //! cannot be found from what is. Who an agent is and what a token digest means is in `domain::agent`.
 
+pub(crate) mod alarms;
 pub(crate) mod control;
 
 use std::time::Duration;

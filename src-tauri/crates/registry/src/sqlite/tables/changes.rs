@@ -22,6 +22,7 @@ pub(crate) fn entity(entity: Entity) -> (&'static str, String) {
         Entity::Server(id) => ("server", id.to_string()),
         Entity::Agent(id) => ("agent", id.to_string()),
         Entity::Halt(id) => ("halt", id.to_string()),
+        Entity::Alarm(id) => ("alarm", id.to_string()),
     }
 }
 
@@ -34,6 +35,7 @@ fn change(row: &SqliteRow) -> Result<Change, RegistryError> {
     let id = || DecodeError::new("entity", "does not read as an id");
     let entity = match kind {
         "handle" => entity.parse().map(Entity::Handle).map_err(|_| bad_row(id()))?,
+        "alarm" => entity.parse().map(Entity::Alarm).map_err(|_| bad_row(id()))?,
         "halt" => entity.parse().map(Entity::Halt).map_err(|_| bad_row(id()))?,
         "agent" => entity.parse().map(Entity::Agent).map_err(|_| bad_row(id()))?,
         "server" => entity.parse().map(Entity::Server).map_err(|_| bad_row(id()))?,

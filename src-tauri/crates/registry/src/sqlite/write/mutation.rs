@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::hidden_tasks::HiddenRows;
 use super::removal::RemovalPlan;
 use crate::sqlite::tables::agents::AgentRow;
+use crate::sqlite::tables::agents::alarms::AlarmRow;
 use crate::sqlite::tables::agents::control::ControlRow;
 use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::audit::checkpoints::SigningRow;
@@ -46,6 +47,7 @@ pub(crate) enum Mutation {
     PutPlan(Box<PlanRow>),
     PutControl(Box<ControlRow>),
     PutRoute(Box<RouteRow>),
+    PutAlarm(Box<AlarmRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -124,6 +126,7 @@ impl Mutation {
             Self::PutControl(row) => row.is_urgent(),
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
+            Self::PutAlarm(row) => row.is_dismissal,
             Self::RecordAudit(audit) => is_decided(audit),
             Self::PutUserData(row, audit) => row.is_small() || is_decided(audit),
             Self::Admit(_)

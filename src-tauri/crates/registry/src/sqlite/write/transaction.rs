@@ -69,6 +69,7 @@ impl BatchShape {
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
             Mutation::PutControl(row) => alike(row.shape(), row.audit().len()),
             Mutation::PutRoute(row) => alike(22, row.audit.len()),
+            Mutation::PutAlarm(row) => alike(25, row.audit.len()),
             Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
         }
     }
@@ -119,6 +120,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutPlan(_)
                 | Mutation::PutControl(_)
                 | Mutation::PutRoute(_)
+                | Mutation::PutAlarm(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -253,6 +255,12 @@ impl<'a> WriteTransaction<'a> {
                 servers::routes::put(&mut self.batch, row);
                 self.add_audit(connection, &row.audit).await?;
                 Ok(MutationOutcome::Done)
+            }
+            Mutation::PutAlarm(row) => {
+                agents::alarms::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                let at = row.audit.last().map(|event| event.at.as_millis());
+                Ok(MutationOutcome::Changed(self.add_change(Entity::Alarm(row.id), at)))
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;

@@ -1,0 +1,200 @@
+//! Alarms about what agents call, one row each. What was called is sealed, like everything that says what agents do.
+//!
+//! It decides nothing: what an alarm means is in `domain::agent::alarm`.
+
+use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm, CalledTool};
+use domain::audit::AuditEvent;
+use domain::ids::{AlarmId, PersonId, Seq};
+use domain::ports::{AlarmStore, AlarmUnit, PortFuture, RegistryError};
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use crate::codec::DecodeError;
+use crate::seal::FieldLocation;
+use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::write::mutation::Mutation;
+use crate::sqlite::{SqliteRegistry, StoreContext};
+
+/// What the alarm is about.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AlarmBody {
+    called: CalledToolBody,
+    other: Option<CalledToolBody>,
+    since: i64,
+    last: i64,
+    count: u32,
+    limit: u32,
+    /// When it ended or was dismissed.
+    over: Option<i64>,
+    /// Who dismissed it.
+    by: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalledToolBody {
+    server: String,
+    tool: String,
+}
+
+impl CalledToolBody {
+    fn of(called: &CalledTool) -> Self {
+        Self { server: called.server.to_string(), tool: (*called.tool).to_owned() }
+    }
+
+    fn read(self) -> Result<CalledTool, DecodeError> {
+        let server = self.server.parse().map_err(|_| DecodeError::new("server", "does not read as an id"))?;
+        Ok(CalledTool { server, tool: self.tool.into() })
+    }
+}
+
+/// An alarm, ready to write.
+#[derive(Debug)]
+pub(crate) struct AlarmRow {
+    pub(crate) id: AlarmId,
+    agent: String,
+    kind: &'static str,
+    state: &'static str,
+    raised: i64,
+    body_sealed: Vec<u8>,
+    kept: u32,
+    /// A person dismisses it.
+    pub(crate) is_dismissal: bool,
+    pub(crate) audit: Vec<AuditEvent>,
+}
+
+fn place(row: &str) -> FieldLocation<'_> {
+    FieldLocation { table: "alarms", column: "body_sealed", row }
+}
+
+impl AlarmRow {
+    fn of(base: &StoreContext, unit: AlarmUnit) -> Result<Self, RegistryError> {
+        let operation = "store an alarm";
+        let AlarmUnit { alarm, kept, audit } = unit;
+        let (over, by) = match &alarm.state {
+            AlarmState::Open => (None, None),
+            AlarmState::Ended { at } => (Some(*at), None),
+            AlarmState::Dismissed { at, by } => (Some(*at), Some(by.as_str().to_owned())),
+        };
+        let body = AlarmBody {
+            called: CalledToolBody::of(&alarm.called),
+            other: alarm.other.as_ref().map(CalledToolBody::of),
+            since: alarm.since.as_millis(),
+            last: alarm.last.as_millis(),
+            count: alarm.count,
+            limit: alarm.limit,
+            over: over.map(Timestamp::as_millis),
+            by,
+        };
+        let plain =
+            serde_json::to_vec(&body).map_err(|error| RegistryError::Other { operation, why: error.to_string() })?;
+        let id = alarm.id.to_string();
+        let body_sealed = base.sealer.seal(place(&id), &plain).map_err(StoreContext::sealing(operation))?;
+        Ok(Self {
+            id: alarm.id,
+            agent: alarm.agent.to_string(),
+            kind: alarm.kind.word(),
+            state: alarm.state.word(),
+            raised: alarm.raised.as_millis(),
+            body_sealed,
+            kept,
+            is_dismissal: !alarm.needs_look(),
+            audit,
+        })
+    }
+}
+
+/// Puts an alarm, and removes those of its agent that are over and beyond what is kept.
+pub(crate) fn put(batch: &mut StatementBatch, row: &AlarmRow) {
+    batch
+        .add(
+            "INSERT INTO alarms (id, agent, kind, state, raised, body_sealed) VALUES (?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (id) DO UPDATE SET state = excluded.state, body_sealed = excluded.body_sealed",
+        )
+        .with(row.id.to_string())
+        .with(row.agent.clone())
+        .with(row.kind)
+        .with(row.state)
+        .with(row.raised)
+        .with(row.body_sealed.clone());
+    batch
+        .add(
+            "DELETE FROM alarms WHERE agent = ? AND state <> 'open' AND id NOT IN \
+             (SELECT id FROM alarms WHERE agent = ? ORDER BY raised DESC, id DESC LIMIT ?)",
+        )
+        .with(row.agent.clone())
+        .with(row.agent.clone())
+        .with(row.kept);
+}
+
+impl SqliteRegistry {
+    fn read_alarm(&self, row: &SqliteRow) -> Result<CallAlarm, RegistryError> {
+        let failed = || self.base.failed("read an alarm");
+        let id: &str = row.try_get(0).map_err(failed())?;
+        let bad = |error: DecodeError| StoreContext::bad_row("read `alarms`", id, &error);
+        let agent: &str = row.try_get(1).map_err(failed())?;
+        let kind: &str = row.try_get(2).map_err(failed())?;
+        let state: &str = row.try_get(3).map_err(failed())?;
+        let plain = self.base.unseal(place(id), row.try_get(5).map_err(failed())?)?;
+        let body: AlarmBody =
+            serde_json::from_slice(&plain).map_err(|error| StoreContext::not_json("read `alarms`", id, &error))?;
+        let at = Timestamp::from_millis(body.over.unwrap_or(body.last));
+        let state = match (state, body.by) {
+            ("open", None) => AlarmState::Open,
+            ("ended", None) => AlarmState::Ended { at },
+            ("dismissed", Some(by)) => AlarmState::Dismissed { at, by: PersonId::new(by) },
+            _ => return Err(bad(DecodeError::new("state", "is not known"))),
+        };
+        Ok(CallAlarm {
+            id: id.parse().map_err(|_| bad(DecodeError::new("id", "does not read as an id")))?,
+            agent: agent.parse().map_err(|_| bad(DecodeError::new("agent", "does not read as an id")))?,
+            kind: AlarmKind::from_word(kind).ok_or_else(|| bad(DecodeError::new("kind", "is not known")))?,
+            called: body.called.read().map_err(bad)?,
+            other: body.other.map(CalledToolBody::read).transpose().map_err(bad)?,
+            since: Timestamp::from_millis(body.since),
+            raised: Timestamp::from_millis(row.try_get(4).map_err(failed())?),
+            last: Timestamp::from_millis(body.last),
+            count: body.count,
+            limit: body.limit,
+            state,
+        })
+    }
+}
+
+impl AlarmStore for SqliteRegistry {
+    fn put_alarm(&self, unit: AlarmUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move {
+            let row = AlarmRow::of(&self.base, unit)?;
+            self.writer()?.write(Mutation::PutAlarm(Box::new(row))).await?.into_seq()
+        })
+    }
+
+    fn alarms(&self, limit: u32) -> PortFuture<'_, Result<Vec<CallAlarm>, RegistryError>> {
+        Box::pin(async move {
+            let mut reader = self.reader().await?;
+            let found = sqlx::query(
+                "SELECT id, agent, kind, state, raised, body_sealed FROM alarms ORDER BY raised DESC, id DESC LIMIT ?",
+            )
+            .bind(limit)
+            .fetch_all(&mut *reader)
+            .await
+            .map_err(self.base.failed("read alarms"))?;
+            found.iter().map(|row| self.read_alarm(row)).collect()
+        })
+    }
+
+    fn alarm(&self, id: AlarmId) -> PortFuture<'_, Result<Option<CallAlarm>, RegistryError>> {
+        Box::pin(async move {
+            let mut reader = self.reader().await?;
+            let found = sqlx::query("SELECT id, agent, kind, state, raised, body_sealed FROM alarms WHERE id = ?")
+                .bind(id.to_string())
+                .fetch_optional(&mut *reader)
+                .await
+                .map_err(self.base.failed("read an alarm"))?;
+            found.map(|row| self.read_alarm(&row)).transpose()
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! An agent that makes the same call again and again, as a person hears of it: one alarm for each episode, which neither a
+//! kill nor a restart loses.
+
+use serde_json::{Value, json};
+use tests::by_hand::Agent;
+use tests::gate::Gate;
+use tests::home::wait_for;
+use tests::server::{Manner, Recorder};
+
+use crate::PROGRAM;
+
+/// An episode is over after seconds here, so that nobody waits ten minutes.
+const BRIEF: &[(&str, &str)] = &[("TASKWARDEN_POLICY_ALARMS_QUIET", "4s")];
+
+fn alarms(gate: &Gate) -> Vec<Value> {
+    let listed = gate.home().run(["alarms", "list", "--all", "--json"]);
+    assert_eq!(listed.code, 0, "{}", listed.err);
+    let list: Value = serde_json::from_str(&listed.out).expect("JSON");
+    list["alarms"].as_array().expect("alarms").clone()
+}
+
+/// Waits until the alarms are in these states, the newest first.
+fn until(gate: &Gate, what: &str, states: &[&str]) -> Vec<Value> {
+    let look = || {
+        let all = alarms(gate);
+        let found: Vec<&str> = all.iter().filter_map(|alarm| alarm["state"].as_str()).collect();
+        (found == states).then_some(all.clone())
+    };
+    wait_for(what, look, || format!("{:#?}\n{}", alarms(gate), gate.home().core_log()))
+}
+
+fn same_calls(agent: &Agent, many: usize) {
+    for _ in 0..many {
+        let call = json!({"name": "quick", "arguments": {"nonce": "again"}});
+        let result = agent.ask("tools/call", &call).result();
+        assert!(result.to_string().contains("quick"), "it is answered: {result}");
+    }
+}
+
+#[test]
+fn a_loop_of_twelve_equal_calls_is_one_alarm_also_over_a_kill_and_the_next_loop_is_another() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("order-bot");
+    gate.kill();
+    gate.start_with(BRIEF);
+
+    let agent = Agent::new(&gate.url("recorder"), &token);
+    same_calls(&agent, 12);
+    let raised = until(&gate, "the loop is told", &["open"]);
+    let alarm = &raised[0];
+    assert_eq!(
+        [&alarm["agent"], &alarm["kind"], &alarm["server"], &alarm["tool"]],
+        ["order-bot", "sameCall", "recorder", "quick"]
+    );
+    gate.kill();
+    gate.start_with(BRIEF);
+    let known = alarms(&gate);
+    assert_eq!((known.len(), &known[0]["id"]), (1, &alarm["id"]), "a kill loses no alarm: {known:#?}");
+    let agent = Agent::new(&gate.url("recorder"), &token);
+    same_calls(&agent, 12);
+    let ended = until(&gate, "the episode went on and is over", &["ended"]);
+    assert_eq!(ended[0]["id"], alarm["id"], "calls after the kill are the same episode");
+
+    same_calls(&agent, 12);
+    let second = until(&gate, "a second episode is a second alarm", &["open", "ended"]);
+    let inbox = gate.home().run(["inbox"]);
+    assert!(inbox.out.contains("order-bot made the same call"), "it waits in the inbox: {}", inbox.out);
+    let id = second[0]["id"].as_str().expect("an id");
+    let dismissed = gate.home().run(["alarms", "dismiss", &id[..12]]);
+    assert_eq!(dismissed.code, 0, "{}", dismissed.err);
+    let left = gate.home().run(["alarms", "list", "--json"]);
+    let left: Value = serde_json::from_str(&left.out).expect("JSON");
+    assert_eq!(left["alarms"].as_array().map(Vec::len), Some(1), "what was dismissed is no more listed: {left:#}");
+    let unknown = gate.home().run(["alarms", "dismiss", "alm_0000"]);
+    assert_eq!(unknown.code, 4, "there is no such alarm: {}", unknown.err);
+    let log = gate.home().core_log();
+    assert!(!log.contains("again\""), "no argument is logged");
+}
+
+#[test]
+fn a_rule_turns_the_alarm_of_a_tool_off() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    let gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("order-bot");
+    let rule = ["rules", "set", "--server", "recorder", "--tool", "quick", "--same-calls", "off"];
+    let set = gate.home().run(rule);
+    assert_eq!(set.code, 0, "{}", set.err);
+    assert!(set.out.contains("no alarm for equal calls"), "{}", set.out);
+    let agent = Agent::new(&gate.url("recorder"), &token);
+    same_calls(&agent, 12);
+    let other = gate.home().run(["rules", "set", "--agent", "order-bot", "--calls-per-minute", "5"]);
+    assert_eq!(other.code, 0, "{}", other.err);
+    same_calls(&agent, 1);
+    let raised = until(&gate, "the other number still counts", &["open"]);
+    assert_eq!(raised[0]["kind"], "callRate", "and equal calls of this tool do not: {raised:#?}");
+}
