@@ -12,6 +12,7 @@ import { duration, ms } from "$lib/format/time";
 import { resultHoldText } from "$lib/text/result-hold";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
+import { alarmText } from "$lib/text/inbox/alarm";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 import { Drafts } from "./drafts";
 import { backAt, snoozeValue } from "./list/snooze";
@@ -356,6 +357,16 @@ export class InboxActions {
     const tool = singleLine(row.tool ?? inboxText.titleOf.aTask, 80);
     const { allowed, removed } = timeLimitText;
     this.#to.toasts.show(moreMs === null ? removed(tool) : allowed(tool, duration(moreMs)));
+  }
+
+  /** The person has seen what an agent does again and again. */
+  async dismissAlarm(row: InboxRow): Promise<void> {
+    const id = row.alarm?.id;
+    if (id === undefined) return;
+    const done = await this.#try(row.id, () => this.#to.backend.call("alarms.dismiss", { ids: [id] }));
+    if (!done) return;
+    this.#to.leave(row.id);
+    this.#to.toasts.show(alarmText.dismissed);
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

@@ -16,6 +16,7 @@ import {
   TOO_LARGE,
   type Item,
 } from "./inbox.example";
+import { SAME_CALL } from "./alarm.example";
 import { PAST_TIME_LIMIT } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
 
@@ -253,6 +254,14 @@ it("a task past its time limit runs for longer, or without the limit, when a per
     expect(sent("tasks.allowTime")).toEqual([{ id: row.task, limit: "time", moreMs }]);
     expect(left).toEqual([row.id]);
   }
+});
+
+it("an alarm is dismissed by its id, and the next item is shown", async () => {
+  const { actions, sent, left, row } = begin(SAME_CALL);
+  void actions.dismissAlarm(row);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("alarms.dismiss")).toEqual([{ ids: [row.alarm?.id] }]);
+  expect(left).toEqual([row.id]);
 });
 
 it("a cancel at a question of several calls aims at the chosen call, and never at the one that stores it", async () => {

@@ -5,6 +5,7 @@ import Inbox from "./Inbox.svelte";
 import * as made from "./inbox.example";
 import type { Item } from "./inbox.example";
 import { cause, equalQuestions } from "./several.example";
+import { SAME_CALL } from "./alarm.example";
 import { PAST_TIME_LIMIT, WITHOUT_PROGRESS } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
 
@@ -209,6 +210,7 @@ export default {
     "too large, not delivering": screen(made.TOO_LARGE, { keys: ["d"] }),
     "too large, not sent": screen(made.TOO_LARGE, { fake: { calls: { "tasks.release": throwing } }, click: [SEND] }),
     "past its time limit": screen(PAST_TIME_LIMIT),
+    "the same call again and again": screen(SAME_CALL),
     "without progress for longer than allowed": screen(WITHOUT_PROGRESS),
     "over its limit": screen(made.OVER_LIMIT),
     "over its limit, stopping": screen(made.OVER_LIMIT, { keys: ["c"] }),

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
-import type { AuditVerb, BudgetDto, HistoryEvent } from "$lib/bindings";
+import type { AlarmDto, AuditVerb, BudgetDto, HistoryEvent } from "$lib/bindings";
 import { budgetOf } from "$lib/budget/window-fill";
 import { makeBudgets } from "$lib/fake-core/budgets";
 import { makeAgents } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
+import { SAME_CALL } from "./alarm.example";
 import { historyLines } from "./detail/history-lines";
 import { DOES_NOT_FIT, OVER_LIMIT, QUESTION, RESULT_HELD, sharedAmong, TOO_LARGE } from "./inbox.example";
 import { firstSentence, iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./item-title";
@@ -32,6 +33,15 @@ it("a line of 100 kB is named in a moment, and shortly", () => {
   ])
     expect(firstSentence(long).length).toBeLessThanOrEqual(140);
   expect(performance.now() - began, "hostile text costs no time").toBeLessThan(500);
+});
+
+it("an alarm is named by what its agent does, and how often", () => {
+  const { row } = SAME_CALL;
+  const alarm = (more: Partial<AlarmDto>) => titleOf({ ...row, alarm: { ...(row.alarm as AlarmDto), ...more } });
+  expect([titleOf(row), iconOf(row)]).toEqual(["order-bot made the same call 12 times in 4 min", "refresh"]);
+  expect(alarm({ kind: "alternating", count: 20 })).toBe("order-bot made two calls in turn, 20 in 4 min");
+  expect(alarm({ kind: "callRate", count: 1_200 })).toBe("order-bot made 1,200 calls in a minute");
+  expect(alarm({ agent: "a\u202eb\n" }), "on one line, as it is written").not.toMatch(/[\n\u202e]/);
 });
 
 it("a result that a person wants to see is named by its tool and agent, whatever its size", () => {

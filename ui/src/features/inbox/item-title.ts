@@ -1,11 +1,12 @@
 /* The title of an item: the server's first question or sentence, or our own text if it has none. */
-import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
+import type { AlarmDto, BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
 import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";
-import { coarse, duration, elapsed } from "$lib/format/time";
+import { coarse, duration, elapsed, ms } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
+import { alarmText } from "$lib/text/inbox/alarm";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 const TITLE_CAP = 140;
@@ -68,12 +69,18 @@ export function titleOf(row: InboxRow): string {
       return row.runLimit === undefined
         ? timeLimitText.waits(tool)
         : timeLimitText.title[row.runLimit.kind](tool, duration(row.runLimit.allowedMs));
+    case "alarm":
+      return row.alarm === undefined ? alarmText.waits(tool) : alarmTitle(row.alarm);
     case "overLimit":
       return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
     default:
       row.kind satisfies never;
       return row.server;
   }
+}
+
+function alarmTitle({ kind, agent, count, since, lastAt }: AlarmDto): string {
+  return alarmText.title[kind](singleLine(agent, 60), count, duration(ms(lastAt) - ms(since)));
 }
 
 /** Whether the title is all that was said. */
@@ -129,6 +136,8 @@ export function iconOf(row: InboxRow): IconName {
       return isSized(row) ? "gauge" : "hand";
     case "timeLimit":
       return "clock";
+    case "alarm":
+      return "refresh";
     case "overLimit":
       return "gauge";
     default:

@@ -20,6 +20,7 @@ export function runPrimary(row: InboxRow, actions: InboxActions, ways: Ways): vo
   else if (row.kind === "lost") void actions.check(row);
   else if (row.kind === "overLimit") void actions.goOn(row);
   else if (row.kind === "timeLimit") void actions.allowTime(row, ALLOWED_MORE_MS);
+  else if (row.kind === "alarm") void actions.dismissAlarm(row);
   else if (row.kind === "held") ways.send();
   else if (row.kind === "blocked") route.go("servers", row.server);
   else if (row.kind === "url" && ways.isOpen) {

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "alarmRaised" | "alarmEnded" | "alarmDismissed";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -180,6 +180,32 @@ export type AgentsAt = {
 url: string | null,
 /** Why there is none, as a sentence; null when it is turned off or there is one. */
 why: string | null, };
+
+/** Something that an agent does again and again. */
+export type AlarmDto = {
+/** Our id of it, `alm_…`. */
+id: string,
+/** The agent's name. */
+agent: string, kind: "sameCall" | "alternating" | "sameError" | "callRate" | "openCalls",
+/** The server's name; of many tools, that of the one that is called most. */
+server: string, tool: string,
+/** The other one of two calls in turn; null elsewhere. */
+other: CalledToolDto | null,
+/** Calls of it; for `callRate` the most in a minute, for `openCalls` the most at once. */
+count: number,
+/** The number at which the alarm was raised. */
+limit: number,
+/** When its first call came. */
+since: string, raisedAt: string,
+/** When the last call came that is counted. */
+lastAt: string, state: "open" | "ended" | "dismissed",
+/** When it ended or was dismissed; null while it is open. */
+overAt: string | null,
+/** Who dismissed it. */
+dismissedBy: string | null, };
+
+/** Alarms, the newest first. */
+export type AlarmList = { alarms: Array<AlarmDto>, };
 
 /** A person allows more time. */
 export type AllowTime = {
@@ -533,6 +559,11 @@ export type BulkTask = { id: string, result: BulkResult,
 server: string | null, agent: string | null, tool: string | null,
 /** Why it was not asked, or what the server refused. */
 why: string | null, };
+
+/** A tool of a server. */
+export type CalledToolDto = {
+/** The server's name. */
+server: string, tool: string, };
 
 /** How a server took the cancels that people asked for. */
 export type CancelRecord = { asked: number, obeyed: number,
@@ -902,6 +933,11 @@ items: Array<DeskItem>, };
 /** A line of a comparison. */
 export type DiffLine = { kind: "same" | "removed" | "added" | "skipped", text: string, };
 
+/** Which alarms a person has seen. */
+export type DismissAlarms = {
+/** Each by its id or a unique beginning of it. */
+ids: Array<string>, };
+
 /** Everything that was checked. */
 export type DoctorReport = { findings: Array<Finding>,
 /** How many of them are broken. */
@@ -1227,10 +1263,10 @@ moreQuestions: number, };
 
 /** Something that waits for a person. */
 export type InboxRow = {
-/** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
+/** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an alarm. */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "timeLimit" | "overdue" | "lost" | "unconfirmed" | "blocked", task: string | null, key: string | null,
+kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "timeLimit" | "overdue" | "lost" | "unconfirmed" | "blocked" | "alarm", task: string | null, key: string | null,
 /** The server's name. */
 server: string,
 /** The tool, where known. */
@@ -1261,6 +1297,8 @@ limit: number | null,
 exactness: ExactnessDto | null,
 /** What a task past a limit of time reached, and what it counted. */
 runLimit?: TaskRunLimitDto,
+/** What an agent does again and again. */
+alarm?: AlarmDto,
 /** Why a result is held; null elsewhere. */
 why: HeldWhy | null,
 /** The tasks of which one asks, where the server does not say which; then neither tool nor agent is named. */
@@ -2087,7 +2125,13 @@ windowLimit?: LimitDto | null,
 /** How long a task may run; waiting for people is not counted. */
 timeLimit?: RunLimitDto | null,
 /** How long a task may run without progress. */
-progressLimit?: RunLimitDto | null, };
+progressLimit?: RunLimitDto | null,
+/** How many equal calls of an agent raise an alarm. */
+sameCallLimit?: SameCallLimitDto | null,
+/** How many calls of an agent in a minute raise an alarm; 0 for none. In rules of agents alone. */
+callsPerMinute?: number | null,
+/** How many calls of an agent in flight at once raise an alarm; 0 for none. In rules of agents alone. */
+openCalls?: number | null, };
 
 export type RuleList = {
 /** Agents first, then servers, then tools. */
@@ -2105,6 +2149,11 @@ at: "warn" | "ask" | "cancel", };
 export type RunPlanInput = { planId: string,
 /** In the caller's words, for the audit log and for servers that accept one. */
 reason?: string | null, };
+
+/** How many equal calls raise an alarm, and within which time. */
+export type SameCallLimitDto = {
+/** 0 for no alarm. A call whose result is that of the call before counts twice. */
+count: number, windowMs: number, };
 
 /** For what a rule holds. The narrower wins, field by field: tool, then server, then agent. */
 export type ScopeDto = { "kind": "agent",
@@ -3287,6 +3336,8 @@ export interface Calls {
   "clients.import": [ImportServers, ImportList];
   "clients.route": [RouteClient, ClientRouted];
   "clients.undo": [UndoClient, ClientUndone];
+  "alarms.list": [Nothing, AlarmList];
+  "alarms.dismiss": [DismissAlarms, AlarmList];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];

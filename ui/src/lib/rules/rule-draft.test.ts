@@ -18,6 +18,9 @@ describe("the form of a rule", () => {
       windowLimit: null,
       timeLimit: null,
       progressLimit: null,
+      sameCallLimit: null,
+      callsPerMinute: null,
+      openCalls: null,
     });
   });
 
@@ -35,6 +38,9 @@ describe("the form of a rule", () => {
       windowLimit: { tokens: 160_000, at: "ask" as const },
       timeLimit: { allowedMs: 1_800_000, at: "ask" as const },
       progressLimit: { allowedMs: 61_500, at: "warn" as const },
+      sameCallLimit: { count: 20, windowMs: 600_000 },
+      callsPerMinute: 0,
+      openCalls: 8,
     };
     expect(ruleOf(scope, draftOf(before), before)).toEqual(before);
   });

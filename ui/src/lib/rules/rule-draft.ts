@@ -1,5 +1,6 @@
 /* What a rule's form holds, and the rule it makes. Pure. An empty choice leaves the matter to the wider rule. */
 import type { RepeatDto, RuleDto, ScopeDto, WhoIsAsked } from "$lib/bindings";
+import { alarmedBy, alarmFields, alarmsOf, isBadAlarm, type AlarmDrafts } from "./alarm-limits";
 import { isBadTime, timeLimitOf, timesOf, TIME_LIMITED, type TimeLimitDrafts } from "./time-limits";
 import { isBad, limitedBy, limitOf, limitsOf, type LimitDrafts } from "./token-limits";
 
@@ -13,12 +14,14 @@ export interface RuleDraft {
   readonly holdCut: boolean;
   readonly limits: LimitDrafts;
   readonly times: TimeLimitDrafts;
+  readonly alarms: AlarmDrafts;
 }
 
 /** What was changed in a form; the rest is as it is saved, whoever saves it meanwhile. */
-export interface RuleChange extends Partial<Omit<RuleDraft, "limits" | "times">> {
+export interface RuleChange extends Partial<Omit<RuleDraft, "limits" | "times" | "alarms">> {
   readonly limits?: Partial<LimitDrafts>;
   readonly times?: Partial<TimeLimitDrafts>;
+  readonly alarms?: Partial<AlarmDrafts>;
 }
 
 const DEFAULT_SECONDS = "60";
@@ -33,13 +36,19 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     holdCut: rule?.holdCut ?? true,
     limits: limitsOf(rule),
     times: timesOf(rule),
+    alarms: alarmsOf(rule),
   };
 }
 
 export function changedBy(saved: RuleDraft, change: RuleChange | null): RuleDraft {
   if (change === null) return saved;
-  const { limits, times } = saved;
-  return { ...saved, ...change, limits: { ...limits, ...change.limits }, times: { ...times, ...change.times } };
+  return {
+    ...saved,
+    ...change,
+    limits: { ...saved.limits, ...change.limits },
+    times: { ...saved.times, ...change.times },
+    alarms: { ...saved.alarms, ...change.alarms },
+  };
 }
 
 /** Something in it is not saved. */
@@ -60,6 +69,7 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
   const limited = limitedBy(scope.kind);
   if (limited.some((what) => isBad(draft.limits[what]))) return null;
   if (TIME_LIMITED.some((what) => isBadTime(draft.times[what]))) return null;
+  if (alarmedBy(scope.kind).some((what) => isBadAlarm(what, draft.alarms[what]))) return null;
   return {
     scope,
     asked: draft.asked === "" ? null : draft.asked,
@@ -74,5 +84,6 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
     windowLimit: limited.includes("window") ? limitOf(draft.limits.window) : (before?.windowLimit ?? null),
     timeLimit: timeLimitOf(draft.times.time, before?.timeLimit),
     progressLimit: timeLimitOf(draft.times.progress, before?.progressLimit),
+    ...alarmFields(draft.alarms),
   };
 }

@@ -25,7 +25,15 @@ export function isQuiet({ quietFrom, quietTo }: SettingsDto, at: Date): boolean 
   return quietFrom <= quietTo ? time >= quietFrom && time < quietTo : time >= quietFrom || time < quietTo;
 }
 
-const PROBLEMS: readonly InboxRow["kind"][] = ["overdue", "lost", "unconfirmed", "blocked", "overLimit", "timeLimit"];
+const PROBLEMS: readonly InboxRow["kind"][] = [
+  "overdue",
+  "lost",
+  "unconfirmed",
+  "blocked",
+  "overLimit",
+  "timeLimit",
+  "alarm",
+];
 
 /** Of what came, what the person wants to hear of: one notice for all of it. */
 export function noticeOf(fresh: readonly InboxRow[], settings: SettingsDto): Notice | null {

@@ -1,5 +1,6 @@
 /* Text of the shell: places, status bar, banners, sign-in, palette. */
 import { count, plural } from "$lib/format/count";
+import { alarmText } from "$lib/text/inbox/alarm";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 /** Errors of the page itself; all others come from the core. */
@@ -148,6 +149,7 @@ export const COMMANDS = {
     blocked: (name: string) => `${name} needs sign-in`,
     overLimit: (name: string) => `${name} exceeded its token limit`,
     timeLimit: timeLimitText.waits,
+    alarm: alarmText.waits,
     held: (name: string) => `${name} has a result waiting for you`,
   },
   keys: "Keys",

@@ -1,5 +1,6 @@
 /* Text of the inbox and of answering. What a server says is never part of it. */
 import { count, plural } from "$lib/format/count";
+import { alarmText } from "$lib/text/inbox/alarm";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 const inboxCancel = "Ask to cancel";
@@ -64,6 +65,7 @@ export const inboxText = {
     held: "Result held",
     overLimit: "Above its limit",
     timeLimit: timeLimitText.kind,
+    alarm: alarmText.kind,
   },
 
   titleOf: {

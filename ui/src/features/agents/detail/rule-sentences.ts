@@ -3,6 +3,7 @@ import type { AgentFacts, RuleDto } from "$lib/bindings";
 import { count } from "$lib/format/count";
 import { duration } from "$lib/format/time";
 import { agentDetailText } from "$lib/text/agent/detail";
+import { alarmText } from "$lib/text/inbox/alarm";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 export interface RuleSentence {
@@ -33,8 +34,19 @@ export function limitSentences(rule: RuleDto | null): readonly RuleSentence[] {
     const said = timeLimitText.sentence[what](duration(limit.allowedMs), timeLimitText.sentence.then[limit.at]);
     return [{ key: what, text: said, note: null }];
   });
+  const alarms = alarmSentences(rule);
   const cut = rule?.holdCut === false ? text.deliverCut : text.holdCut;
-  return [...times, ...limits, { key: "cut", text: cut, note: null }];
+  return [...times, ...limits, ...alarms, { key: "cut", text: cut, note: null }];
+}
+
+function alarmSentences(rule: RuleDto | null): readonly RuleSentence[] {
+  const { sameCalls, callsPerMinute, openCalls } = alarmText.sentence;
+  const same = rule?.sameCallLimit;
+  return [
+    { key: "sameCalls", text: same == null ? null : sameCalls(same.count, duration(same.windowMs)) },
+    { key: "perMinute", text: rule?.callsPerMinute == null ? null : callsPerMinute(rule.callsPerMinute) },
+    { key: "atOnce", text: rule?.openCalls == null ? null : openCalls(rule.openCalls) },
+  ].flatMap(({ key, text }): RuleSentence[] => (text === null ? [] : [{ key, text, note: null }]));
 }
 
 /** What happens with its calls and their questions. `only`: nothing that the rule does not say itself. */

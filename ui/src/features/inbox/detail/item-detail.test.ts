@@ -1,13 +1,14 @@
 // @vitest-environment jsdom
 /* What an opened item says of its task agrees with what the list of tasks says of it. */
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { clock } from "$lib/clock.svelte";
 import { fake } from "$lib/fake-core/backend";
-import { show } from "$lib/fake-core/harness";
+import { show, until } from "$lib/fake-core/harness";
 import { STORY_NOW } from "$lib/fake-core/story";
 import { route } from "$lib/route.svelte";
 import Inbox from "../Inbox.svelte";
 import { LOST, OVERDUE, QUESTION, TOO_LARGE, type Item } from "../inbox.example";
+import { SAME_CALL } from "../alarm.example";
 import { PAST_TIME_LIMIT } from "../time-limit.example";
 
 const nothing = () => undefined;
@@ -55,6 +56,27 @@ it("only_a_question_was_asked_and_everything_else_is_in_the_inbox_since", async 
     expect(terms.filter((one) => one === "Asked" || one === "In the inbox since")).toEqual([term]);
     await shown.close();
   }
+});
+
+it("the_tasks_of_an_agent_in_a_loop_are_cancelled_after_their_number_is_agreed_to", async () => {
+  route.go("inbox", SAME_CALL.row.id);
+  const rows = [1, 2].map((at) => ({ ...SAME_CALL.taskRow, id: `hdl_${at}`, phase: "running" as const, over: false }));
+  const backend = fake({ now: STORY_NOW, tasks: rows, inbox: [SAME_CALL.row] });
+  const shown = show(Inbox, {}, backend);
+  await shown.find("h2", "order-bot made the same call 12 times in 4 min");
+  expect(shown.text()).toContain("search of memorygraph");
+  await shown.press("footer button", "Cancel its tasks");
+  await shown.find("h2", "Ask to cancel 2 open tasks of order-bot?");
+  expect(
+    backend.called.some(({ name }) => name === "plans.run"),
+    "nothing was asked yet",
+  ).toBe(false);
+  const went = vi.spyOn(route, "go");
+  await shown.press('[role="dialog"] button', "Cancel its tasks");
+  const shows = [["tasks", null, "q=agent%3Aorder-bot+tool%3Asearch&plan=pln_1"]];
+  await until("the list shows the results", () => JSON.stringify(went.mock.calls) === JSON.stringify(shows));
+  went.mockRestore();
+  await shown.close();
 });
 
 it("a_finished_task_has_no_percentage", async () => {

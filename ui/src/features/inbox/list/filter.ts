@@ -23,6 +23,7 @@ const OF_KIND: Readonly<Record<InboxRow["kind"], Kinds>> = {
   lost: "problems",
   unconfirmed: "problems",
   blocked: "problems",
+  alarm: "problems",
 };
 
 export function isFiltered(filter: InboxFilter): boolean {

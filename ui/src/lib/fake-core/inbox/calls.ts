@@ -14,6 +14,8 @@ type Calling = Pick<
   | "answers.rules"
   | "answers.remember"
   | "answers.end"
+  | "alarms.list"
+  | "alarms.dismiss"
 >;
 type Tasks = Pick<Answers, "tasks.answer" | "tasks.undoAnswer" | "tasks.unwatch">;
 
@@ -41,6 +43,13 @@ export function inboxCalls(state: CoreState, tasks: Tasks): Calling {
         state.send({ goneInbox: [cause.id] });
       }
       return { resolved: cause?.callCount ?? lost.length, left: [] };
+    },
+    "alarms.list": () => ({ alarms: [...state.inbox.values()].flatMap(({ alarm }) => (alarm ? [alarm] : [])) }),
+    "alarms.dismiss": ({ ids }) => {
+      const rows = [...state.inbox.values()].filter(({ alarm }) => alarm !== undefined && ids.includes(alarm.id));
+      for (const { id } of rows) state.inbox.delete(id);
+      state.send({ goneInbox: rows.map(({ id }) => id) });
+      return { alarms: rows.flatMap(({ alarm }) => (alarm ? [{ ...alarm, state: "dismissed" as const }] : [])) };
     },
     "inbox.answered": ({ offset, limit }) => ({
       items: stored.slice(offset ?? 0, (offset ?? 0) + (limit ?? 50)),

@@ -90,8 +90,9 @@ export function planCalls(
   }
 
   return {
-    "plans.make": ({ kind, ids, query }) => {
-      const named = (ids ?? []).flatMap((id) => state.rows.get(id) ?? []);
+    "plans.make": ({ kind, ids, query, filter }) => {
+      const ofAgent = [...state.rows.values()].filter((row) => row.agent === filter?.agent);
+      const named = filter ? ofAgent : (ids ?? []).flatMap((id) => state.rows.get(id) ?? []);
       const found = query ? page(state.rows.values(), query, null, state.now(), state.hidden) : named;
       const open = found.filter((row) => !row.over);
       const tasks = open.filter((row) => !isAsked(row, kind)).map((row) => row.id);

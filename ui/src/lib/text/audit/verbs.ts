@@ -56,6 +56,9 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   signingKeyReplaced: "replaced the signing key",
   anchorAdded: "named a place for copies",
   anchorRemoved: "ended copies to a place",
+  alarmRaised: "raised an alarm",
+  alarmEnded: "ended an alarm",
+  alarmDismissed: "dismissed an alarm",
 };
 
 /** All verbs by their labels, for choosing. */

@@ -1,0 +1,36 @@
+/* A made-up alarm: an agent that makes the same call again and again. */
+import { before, item, type Item } from "./inbox.example";
+
+const LOOP = item({
+  at: 25,
+  kind: "alarm",
+  server: "memorygraph",
+  tool: "search",
+  agent: "order-bot",
+  row: { openedAt: before(2), task: null },
+});
+const ID = "alm_7f3k9q2m4n5p6r7s8t9v0w1x2y";
+
+export const SAME_CALL: Item = {
+  ...LOOP,
+  row: {
+    ...LOOP.row,
+    id: `${ID}/alarm`,
+    alarm: {
+      id: ID,
+      agent: "order-bot",
+      kind: "sameCall",
+      server: "memorygraph",
+      tool: "search",
+      other: null,
+      count: 12,
+      limit: 10,
+      since: before(6),
+      raisedAt: before(3),
+      lastAt: before(2),
+      state: "open",
+      overAt: null,
+      dismissedBy: null,
+    },
+  },
+};
