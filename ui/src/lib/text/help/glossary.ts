@@ -10,6 +10,11 @@ export const GLOSSARY = [
   { word: "Access revoked", means: "The agent that started the task may no longer read or use it." },
   { word: "Agent", means: "A program with a model, such as Claude Code, that reaches its servers through Taskwarden." },
   { word: "Agent gone", means: "The agent that started the task has disconnected, so nobody waits for the result." },
+  {
+    word: "Alarm",
+    means:
+      "An agent does the same again and again; people are told once for each time that it goes on, and nothing is cancelled.",
+  },
   { word: "Arguments", means: "What a call gives to its tool, such as a path or a search." },
   {
     word: "Audit log",
