@@ -5,6 +5,7 @@
 //! until it writes again (`read/kept_answers.rs`). Read `open.rs` for what opening does and refuses, `port.rs` for the
 //! methods of the port.
 
+mod alarm_store;
 mod batch;
 mod checkpoint_store;
 mod control_store;

@@ -331,7 +331,7 @@ impl WindowFeed {
             Some(agent) => Some(self.api.agent_name(agent, &mut self.names).await?),
             None => None,
         };
-        let destructive = is_destructive(&self.engine, &self.api, task).await?;
+        let destructive = servers::is_destructive(&self.engine, &self.api, task).await?;
         let asked = RowContext { server: &server, agent: agent.as_deref(), destructive, now, policy: &self.api.policy };
         let mut rows = InboxRow::of_task(task, asked);
         if servers::is_blocked(&self.engine.health(task.server)) {
@@ -487,19 +487,4 @@ impl WindowFeed {
             None => Ok(None),
         }
     }
-}
-
-/// Whether the tool of this task may destroy something, or that of another call that may be asking its questions.
-async fn is_destructive(engine: &Engine, api: &Api, task: &TaskHandle) -> Result<bool, ApiError> {
-    let says = |task: &TaskHandle| task.tool.as_deref().is_some_and(|tool| engine.says_destructive(task.server, tool));
-    if says(task) {
-        return Ok(true);
-    }
-    let others: HashSet<HandleId> = task.shared.stored.values().flatten().copied().collect();
-    for other in others {
-        if api.registry.handle(other).await?.is_some_and(|other| says(&other)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -93,6 +93,13 @@ impl Episode {
     }
 }
 
+/// A number of calls with its limit.
+struct Reached {
+    kind: AlarmKind,
+    count: u32,
+    limit: u32,
+}
+
 /// The episodes of one agent that are not over.
 #[derive(Debug, Default)]
 pub struct AgentEpisodes(pub Vec<Episode>);
@@ -120,9 +127,9 @@ impl AgentEpisodes {
         let rule = limits.resolve(&called);
         let rate = history.in_last_minute(now);
         let per_minute = rule.calls_per_minute.unwrap_or(policy.calls_per_minute);
-        self.reached(AlarmKind::CallRate, &called, (rate, per_minute), now, policy);
+        self.reached(Reached { kind: AlarmKind::CallRate, count: rate, limit: per_minute }, &called, now, policy);
         let at_once = rule.open_calls.unwrap_or(policy.open_calls);
-        self.reached(AlarmKind::OpenCalls, &called, (open, at_once), now, policy);
+        self.reached(Reached { kind: AlarmKind::OpenCalls, count: open, limit: at_once }, &called, now, policy);
     }
 
     /// Takes out the episodes that are over, and forgets their calls.
@@ -137,14 +144,8 @@ impl AgentEpisodes {
     }
 
     /// A number that has a limit of its own; a limit of 0 is turned off.
-    fn reached(
-        &mut self,
-        kind: AlarmKind,
-        called: &CalledTool,
-        (count, limit): (u32, u32),
-        now: Duration,
-        policy: &AlarmPolicy,
-    ) {
+    fn reached(&mut self, number: Reached, called: &CalledTool, now: Duration, policy: &AlarmPolicy) {
+        let Reached { kind, count, limit } = number;
         if limit == 0 || count < limit {
             return;
         }

@@ -2,11 +2,16 @@
 //!
 //! A server that needs a person has one inbox row in place of those of all its tasks.
 
-use domain::ids::ServerId;
+use std::collections::HashSet;
+
+use domain::ids::{HandleId, ServerId};
 use domain::server::{Server, ServerHealth};
+use domain::task::TaskHandle;
+use engine::Engine;
 use tokio::time::Instant;
 
 use super::WindowFeed;
+use crate::api::Api;
 use crate::dto::InboxRow;
 use crate::dto::server::HealthKind;
 use crate::error::ApiError;
@@ -96,6 +101,21 @@ pub(crate) fn is_blocked(health: &ServerHealth) -> bool {
         ServerHealth::Blocked { .. } => true,
         ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => false,
     }
+}
+
+/// Whether the tool of this task may destroy something, or that of another call that may be asking its questions.
+pub(super) async fn is_destructive(engine: &Engine, api: &Api, task: &TaskHandle) -> Result<bool, ApiError> {
+    let says = |task: &TaskHandle| task.tool.as_deref().is_some_and(|tool| engine.says_destructive(task.server, tool));
+    if says(task) {
+        return Ok(true);
+    }
+    let others: HashSet<HandleId> = task.shared.stored.values().flatten().copied().collect();
+    for other in others {
+        if api.registry.handle(other).await?.is_some_and(|other| says(&other)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The end of a text, from a whole character on.

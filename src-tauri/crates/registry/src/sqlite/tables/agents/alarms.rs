@@ -4,8 +4,8 @@
 
 use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm, CalledTool};
 use domain::audit::AuditEvent;
-use domain::ids::{AlarmId, PersonId, Seq};
-use domain::ports::{AlarmStore, AlarmUnit, PortFuture, RegistryError};
+use domain::ids::{AlarmId, PersonId};
+use domain::ports::{AlarmUnit, RegistryError};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
@@ -14,7 +14,6 @@ use sqlx::sqlite::SqliteRow;
 use crate::codec::DecodeError;
 use crate::seal::FieldLocation;
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::write::mutation::Mutation;
 use crate::sqlite::{SqliteRegistry, StoreContext};
 
 /// What the alarm is about.
@@ -71,7 +70,7 @@ fn place(row: &str) -> FieldLocation<'_> {
 }
 
 impl AlarmRow {
-    fn of(base: &StoreContext, unit: AlarmUnit) -> Result<Self, RegistryError> {
+    pub(crate) fn of(base: &StoreContext, unit: AlarmUnit) -> Result<Self, RegistryError> {
         let operation = "store an alarm";
         let AlarmUnit { alarm, kept, audit } = unit;
         let (over, by) = match &alarm.state {
@@ -131,7 +130,7 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &AlarmRow) {
 }
 
 impl SqliteRegistry {
-    fn read_alarm(&self, row: &SqliteRow) -> Result<CallAlarm, RegistryError> {
+    pub(crate) fn read_alarm(&self, row: &SqliteRow) -> Result<CallAlarm, RegistryError> {
         let failed = || self.base.failed("read an alarm");
         let id: &str = row.try_get(0).map_err(failed())?;
         let bad = |error: DecodeError| StoreContext::bad_row("read `alarms`", id, &error);
@@ -160,41 +159,6 @@ impl SqliteRegistry {
             count: body.count,
             limit: body.limit,
             state,
-        })
-    }
-}
-
-impl AlarmStore for SqliteRegistry {
-    fn put_alarm(&self, unit: AlarmUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(async move {
-            let row = AlarmRow::of(&self.base, unit)?;
-            self.writer()?.write(Mutation::PutAlarm(Box::new(row))).await?.into_seq()
-        })
-    }
-
-    fn alarms(&self, limit: u32) -> PortFuture<'_, Result<Vec<CallAlarm>, RegistryError>> {
-        Box::pin(async move {
-            let mut reader = self.reader().await?;
-            let found = sqlx::query(
-                "SELECT id, agent, kind, state, raised, body_sealed FROM alarms ORDER BY raised DESC, id DESC LIMIT ?",
-            )
-            .bind(limit)
-            .fetch_all(&mut *reader)
-            .await
-            .map_err(self.base.failed("read alarms"))?;
-            found.iter().map(|row| self.read_alarm(row)).collect()
-        })
-    }
-
-    fn alarm(&self, id: AlarmId) -> PortFuture<'_, Result<Option<CallAlarm>, RegistryError>> {
-        Box::pin(async move {
-            let mut reader = self.reader().await?;
-            let found = sqlx::query("SELECT id, agent, kind, state, raised, body_sealed FROM alarms WHERE id = ?")
-                .bind(id.to_string())
-                .fetch_optional(&mut *reader)
-                .await
-                .map_err(self.base.failed("read an alarm"))?;
-            found.map(|row| self.read_alarm(&row)).transpose()
         })
     }
 }
