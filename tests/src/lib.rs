@@ -3,7 +3,7 @@
 //! Nothing here ships. `home.rs` runs the program as a person would, `server.rs` is a strict server that remembers
 //! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer.rs`, clients that we did
 //! not write in `clients/`. `load.rs`, `tiny.rs` and `forwarder.rs` measure; `gate.rs` is a core that agents reach.
-//! `torture.rs` is what the long campaigns share.
+//! `torture.rs` is what the long campaigns share. `oauth/` is an authorization server and a server that wants a token.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "setup of tests may panic")]
 
@@ -18,6 +18,7 @@ pub mod gate;
 pub mod home;
 pub mod hostile;
 pub mod load;
+pub mod oauth;
 pub mod peers;
 pub mod quiet_server;
 pub mod reader;

@@ -116,6 +116,12 @@ impl Recorder {
         format!("http://{}/mcp", self.address)
     }
 
+    /// The address it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// What it saw so far.
     #[must_use]
     pub fn seen(&self) -> Seen {

@@ -1,0 +1,173 @@
+//! Faults do what they say, and what a client does in spite of them is noted.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::both;
+use super::client::{TestClient, field_of};
+use crate::oauth::{AuthorizationOptions, AuthorizationServer, Fault, ProtectedServer, browse, land};
+
+/// What the callback says under a fault.
+async fn callback_under(fault: Fault) -> (AuthorizationServer, ProtectedServer, String, String) {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    authorization.set_fault(fault);
+    let (url, _) = client.authorization_url(&id, "mcp:use", None);
+    let landed = browse(&url).await.expect("the browser is sent back");
+    (authorization, protected, url, landed)
+}
+
+#[tokio::test]
+async fn callbacks_lie_as_told() {
+    let (.., landed) = callback_under(Fault::CallbackIssuerWrong).await;
+    assert_eq!(field_of(&landed, "iss").as_deref(), Some("https://attacker.example"));
+    let (.., landed) = callback_under(Fault::CallbackIssuerMissing).await;
+    assert_eq!(field_of(&landed, "iss"), None);
+    let (_, _, url, landed) = callback_under(Fault::StateAltered).await;
+    assert_ne!(field_of(&landed, "state"), field_of(&url, "state"));
+    let (.., landed) = callback_under(Fault::CallbackDenied).await;
+    assert_eq!(field_of(&landed, "error").as_deref(), Some("access_denied"));
+    assert!(field_of(&landed, "error_description").is_some_and(|words| words.contains("<script>")), "{landed}");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_on_in_spite_of_a_fault_is_noted() {
+    for fault in [Fault::IssuerLies, Fault::PkceMissing, Fault::ResourceLies] {
+        let (authorization, ..) = callback_under(fault).await;
+        let faults = authorization.faults();
+        assert!(faults.iter().any(|words| words.contains(fault.name())), "{fault}: {faults:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_code_from_a_bad_callback_is_noted_when_it_is_redeemed() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    authorization.set_fault(Fault::CallbackIssuerWrong);
+    let (url, verifier) = client.authorization_url(&id, "mcp:use", None);
+    let landed = browse(&url).await.expect("the browser is sent back");
+    assert_eq!(authorization.faults(), Vec::<String>::new(), "so far the client did nothing");
+    let code = field_of(&landed, "code").expect("a code");
+    assert!(client.redeem(&id, &code, &verifier).await.is_ok(), "an attacker gives what he is asked for");
+    assert_eq!(authorization.faults().len(), 1, "{:?}", authorization.faults());
+}
+
+#[tokio::test]
+async fn token_answers_are_as_odd_as_told() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let check = async |fault: Fault, field: &str, is_right: fn(&Value) -> bool| {
+        authorization.set_fault(fault);
+        let tokens = client.sign_in(&id, "mcp:use mcp:admin").await;
+        assert!(is_right(&tokens[field]), "{fault}: {}", tokens[field]);
+        authorization.clear_faults();
+    };
+    check(Fault::TokenMissing, "access_token", Value::is_null).await;
+    check(Fault::TokenTypeWrong, "token_type", |kind| kind == "mac").await;
+    check(Fault::ExpiresMissing, "expires_in", Value::is_null).await;
+    check(Fault::ExpiresZero, "expires_in", |span| span == 0).await;
+    check(Fault::ExpiresNegative, "expires_in", |span| span == -1).await;
+    check(Fault::ExpiresText, "expires_in", Value::is_string).await;
+    check(Fault::ExpiresAbsurd, "expires_in", |span| span == u64::MAX).await;
+    check(Fault::NoRefreshToken, "refresh_token", Value::is_null).await;
+    check(Fault::ScopeReduced, "scope", |scope| scope == "mcp:use").await;
+    check(Fault::TokenLong, "access_token", |token| token.as_str().is_some_and(|token| token.len() > 64_000)).await;
+    check(Fault::TokenControl, "access_token", |token| token.as_str().is_some_and(|token| token.contains('\n'))).await;
+    assert_eq!(authorization.faults(), Vec::<String>::new(), "none of this is the client's fault");
+}
+
+#[tokio::test]
+async fn refreshes_fail_as_told() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let tokens = client.sign_in(&id, "mcp:use").await;
+    authorization.set_fault(Fault::RefreshInvalidGrant);
+    assert_eq!(client.refresh(&id, &tokens).await, Err((400, "invalid_grant".to_owned())));
+    authorization.clear_faults();
+
+    authorization.set_fault(Fault::RefreshForgets);
+    let rotated = client.refresh(&id, &tokens).await.expect("the first refresh is answered");
+    authorization.clear_faults();
+    assert_eq!(client.refresh(&id, &rotated).await, Err((400, "invalid_grant".to_owned())), "the new one is forgotten");
+
+    let tokens = client.sign_in(&id, "mcp:use").await;
+    authorization.set_fault(Fault::RefreshInvalidClient);
+    assert_eq!(client.refresh(&id, &tokens).await, Err((401, "invalid_client".to_owned())));
+    authorization.clear_faults();
+    assert_eq!(client.refresh(&id, &tokens).await, Err((401, "invalid_client".to_owned())), "the client is forgotten");
+    assert_eq!(authorization.faults(), Vec::<String>::new(), "none of this is the client's fault");
+}
+
+#[tokio::test]
+async fn good_tokens_end_without_waiting() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let tokens = client.sign_in(&id, "mcp:use").await;
+    let access = tokens["access_token"].as_str().expect("an access token");
+    authorization.set_fault(Fault::TokenRevoked);
+    assert_eq!(client.discover_tools(access).await.0, 401, "the protected server refuses it");
+    authorization.clear_faults();
+    assert_eq!(client.discover_tools(access).await.0, 200);
+    authorization.expire_access();
+    assert_eq!((client.discover_tools(access).await.0, authorization.good_tokens()), (401, 0), "it expired");
+    let issued = authorization.issue(&id, &protected.url(), &["mcp:use"]);
+    assert_eq!(client.discover_tools(&issued.access).await.0, 200, "tokens can be had without a sign-in");
+    authorization.revoke_grants();
+    assert_eq!(client.discover_tools(&issued.access).await.0, 401);
+    assert_eq!(authorization.faults(), Vec::<String>::new(), "none of this is the client's fault");
+}
+
+#[tokio::test]
+async fn hanging_metadata_hangs_and_other_requests_do_not() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    authorization.set_fault(Fault::MetadataHangs);
+    let metadata = authorization.metadata_url();
+    let waited = tokio::time::timeout(Duration::from_millis(100), client.get(&metadata)).await;
+    assert!(waited.is_err(), "the metadata never arrives");
+    client.register().await;
+    authorization.clear_faults();
+    assert_eq!(client.get(&metadata).await["issuer"], authorization.issuer());
+}
+
+#[tokio::test]
+async fn redirects_lead_to_another_origin_which_is_watched() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    authorization.set_fault(Fault::MetadataRedirects);
+    let target = browse(&authorization.metadata_url()).await.expect("a redirect");
+    assert!(target.starts_with(authorization.elsewhere()), "{target}");
+    assert_eq!(client.get(&target).await["issuer"], authorization.issuer(), "who follows finds the true document");
+    assert_eq!(authorization.strayed(), ["/.well-known/oauth-authorization-server"]);
+}
+
+#[tokio::test]
+async fn hostile_requests_are_refused_and_the_server_goes_on() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let base = format!("http://{}", authorization.address());
+    let http = reqwest::Client::new();
+    for path in ["/token", "/register", "/revoke", "/decide"] {
+        for body in ["", "%", "=&=&&", "\u{0}\u{1}", "[1,2", "{\"redirect_uris\":[7]}", "grant_type=%ff&client_id=%00"]
+        {
+            let answer = http.post(format!("{base}{path}")).body(body).send().await.expect("an answer");
+            assert!(answer.status().is_client_error(), "{path} `{body}`: {}", answer.status());
+        }
+    }
+    for query in ["", "?", "?client_id=%ff", "?client_id=a&client_id=b", "?redirect_uri=javascript:alert(1)"] {
+        assert!(land(&format!("{base}/authorize{query}")).await.is_ok_and(|page| page.status == 400), "{query}");
+    }
+    for header in ["Bearer", "Bearer  ", "Basic eA==", "Basic %%%"] {
+        let answer =
+            http.post(protected.url()).header("authorization", header).body("x").send().await.expect("an answer");
+        assert_eq!(answer.status().as_u16(), 401, "{header}");
+    }
+    let id = client.register().await;
+    client.sign_in(&id, "mcp:use").await;
+}
