@@ -22,6 +22,7 @@ use axum::routing::{get, post};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use super::fault::Fault;
 use ledger::Ledger;
@@ -83,7 +84,7 @@ pub(super) struct Issuer {
     options: AuthorizationOptions,
     base: String,
     elsewhere: String,
-    broken: Mutex<BTreeSet<Fault>>,
+    broken: watch::Sender<BTreeSet<Fault>>,
     ledger: Mutex<Ledger>,
 }
 
@@ -102,7 +103,13 @@ impl Issuer {
     }
 
     pub(super) fn is_broken(&self, fault: Fault) -> bool {
-        self.broken.lock().contains(&fault)
+        self.broken.borrow().contains(&fault)
+    }
+
+    /// Waits as long as this fault is set.
+    pub(super) async fn hang(&self, fault: Fault) {
+        // The sender is in `self`: it cannot end before this does.
+        let _ = self.broken.subscribe().wait_for(|broken| !broken.contains(&fault)).await;
     }
 
     /// Notes what a strict server holds against a client.
@@ -138,7 +145,7 @@ impl AuthorizationServer {
         let issuer = Arc::new(Issuer {
             base: format!("http://{address}"),
             elsewhere: format!("http://{}", other.local_addr()?),
-            broken: Mutex::default(),
+            broken: watch::Sender::default(),
             ledger: Mutex::new(Ledger::new(&options)),
             options,
         });
@@ -190,17 +197,21 @@ impl AuthorizationServer {
 
     /// Misbehaves from now on, in this way too.
     pub fn set_fault(&self, fault: Fault) {
-        self.issuer.broken.lock().insert(fault);
+        self.issuer.broken.send_modify(|broken| {
+            broken.insert(fault);
+        });
     }
 
-    /// Stops misbehaving in this way.
+    /// Stops misbehaving in this way. Requests that hang because of it go on.
     pub fn clear_fault(&self, fault: Fault) {
-        self.issuer.broken.lock().remove(&fault);
+        self.issuer.broken.send_modify(|broken| {
+            broken.remove(&fault);
+        });
     }
 
     /// Behaves well from now on.
     pub fn clear_faults(&self) {
-        self.issuer.broken.lock().clear();
+        self.issuer.broken.send_modify(BTreeSet::clear);
     }
 
     /// What clients did that a strict server holds against them, in words, in order; of the protected servers too.
@@ -267,6 +278,13 @@ impl AuthorizationServer {
     /// Forgets the clients that registered themselves: their requests are `invalid_client` from now on.
     pub fn forget_clients(&self) {
         self.issuer.ledger.lock().forget_clients();
+    }
+
+    /// Everything that must be in no log, address, export or answer to an agent: codes, tokens, client secrets and PKCE
+    /// verifiers, of all sign-ins so far.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        self.issuer.ledger.lock().secrets()
     }
 
     /// How many access tokens are good now.

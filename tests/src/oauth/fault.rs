@@ -42,7 +42,7 @@ faults! {
     ResourceLies = "resource-lies",
     /// The protected resource metadata is a page of HTML.
     ResourceMetadataHtml = "resource-metadata-html",
-    /// The protected resource metadata never arrives.
+    /// The protected resource metadata does not arrive as long as this is set.
     ResourceMetadataHangs = "resource-metadata-hangs",
     /// The protected resource metadata is a redirect to another origin, which serves the true document.
     ResourceMetadataRedirects = "resource-metadata-redirects",
@@ -56,7 +56,7 @@ faults! {
     IssuerMissing = "issuer-missing",
     /// The metadata is a page of HTML.
     MetadataHtml = "metadata-html",
-    /// The metadata never arrives.
+    /// The metadata does not arrive as long as this is set.
     MetadataHangs = "metadata-hangs",
     /// The metadata is a redirect to another origin, which serves the true document.
     MetadataRedirects = "metadata-redirects",
@@ -96,7 +96,7 @@ faults! {
     TokenHtml = "token-html",
     /// The token endpoint fails with 500.
     TokenBreaks = "token-breaks",
-    /// The token endpoint never answers, and does nothing.
+    /// The token endpoint does nothing as long as this is set; requests are counted at once.
     TokenHangs = "token-hangs",
     /// The token endpoint does its work and never answers: what it issued is lost.
     TokenAnswerLost = "token-answer-lost",

@@ -121,7 +121,7 @@ impl ProtectedServer {
         let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
         let address = listener.local_addr()?;
         let guard = Arc::new(Guard {
-            issuer: authorization.issuer_state(),
+            issuer: Mutex::new(authorization.issuer_state()),
             address,
             upstream,
             client: Client::builder(TokioExecutor::new()).build_http::<Body>(),
@@ -129,7 +129,7 @@ impl ProtectedServer {
             counts: Mutex::default(),
             metadata_paths: Mutex::default(),
         });
-        guard.issuer.add_resource(&guard.resource(), &guard.all_scopes());
+        guard.issuer().add_resource(&guard.resource(), &guard.all_scopes());
         let router = Router::new()
             .route("/mcp", any(guard::answer))
             .fallback(challenge::metadata)
@@ -150,6 +150,14 @@ impl ProtectedServer {
     #[must_use]
     pub fn url(&self) -> String {
         self.guard.resource()
+    }
+
+    /// Trusts another authorization server from now on, and its tokens alone: what a client has of the one before is
+    /// worth nothing. Faults are those of the new one, and are noted there.
+    pub fn move_to(&self, authorization: &AuthorizationServer) {
+        let issuer = authorization.issuer_state();
+        issuer.add_resource(&self.guard.resource(), &self.guard.all_scopes());
+        *self.guard.issuer.lock() = issuer;
     }
 
     /// What it checked so far.

@@ -5,13 +5,13 @@
 mod client;
 mod misbehaviour;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     AuthorizationOptions, AuthorizationServer, ClientAuthentication, Era, Fault, KnownClient, MetadataPlace,
     ProtectedOptions, ProtectedServer, ResourceDiscovery, browse,
 };
-use client::{CALLBACK, TestClient, field_of};
+use client::{CALLBACK, TestClient, field_of, until};
 
 async fn both(authorization: AuthorizationOptions) -> (AuthorizationServer, ProtectedServer) {
     let authorization = AuthorizationServer::start(authorization).await.expect("a loopback port");
@@ -214,6 +214,57 @@ async fn the_server_of_2025_runs_a_task_behind_the_checks() {
     let tokens = client.sign_in(&id, "mcp:use").await;
     assert_eq!(client.run_legacy_task(&tokens).await, "worked");
     assert_eq!(protected.legacy_violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_subscription_streams_through_the_checks() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let tokens = client.sign_in(&id, "mcp:use").await;
+    let token = tokens["access_token"].as_str().expect("an access token");
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": {"notifications": {"taskIds": ["task-1"]}}});
+    let mut answer = client.post_message(token, &listen).await;
+    let first = answer.chunk().await.expect("the stream is open").expect("a first event");
+    assert!(String::from_utf8_lossy(&first).contains("acknowledged"), "{first:?}");
+    let recorder = protected.recorder().expect("the server of 2026");
+    assert!(recorder.is_heard("task-1"));
+    drop(answer);
+    until("the server sees that nobody listens", || !recorder.is_heard("task-1")).await;
+}
+
+#[tokio::test]
+async fn tokens_and_clients_of_one_authorization_server_are_nothing_to_another() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let tokens = client.sign_in(&id, "mcp:use").await;
+    let other = AuthorizationServer::start(AuthorizationOptions::default()).await.expect("a loopback port");
+    protected.move_to(&other);
+    let (status, _) = client.discover_tools(tokens["access_token"].as_str().expect("an access token")).await;
+    assert_eq!(status, 401);
+    let (url, _) = TestClient::new(&other, &protected).authorization_url(&id, "mcp:use", None);
+    assert!(browse(&url).await.is_err(), "the client is not known there");
+    assert_eq!(other.faults(), ["resource: the token was never issued", "authorization: client_id is unknown"]);
+    let metadata = client.get(&format!("http://{}/.well-known/oauth-protected-resource", protected.address())).await;
+    assert_eq!(metadata["authorization_servers"][0], other.issuer());
+}
+
+#[tokio::test]
+async fn all_secrets_of_a_sign_in_are_listed() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let (code, verifier) = client.authorize(&id, "mcp:use").await;
+    authorization.set_fault(Fault::TokenLong);
+    let tokens = client.redeem(&id, &code, &verifier).await.expect("the code is good");
+    let secrets = authorization.secrets();
+    let text = |name: &str| tokens[name].as_str().unwrap_or_default().to_owned();
+    for secret in [code, verifier, text("access_token"), text("refresh_token")] {
+        assert!(secrets.contains(&secret), "{secret}");
+    }
+    assert_eq!(authorization.good_tokens(), 1, "the long token is the only one");
 }
 
 #[tokio::test]

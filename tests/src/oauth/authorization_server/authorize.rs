@@ -42,13 +42,16 @@ pub(super) async fn authorize(
     if bearer(&headers).is_some() {
         ledger.note("authorization: a token was sent to the authorization endpoint".into());
     }
-    let broken: Vec<Fault> = issuer.broken.lock().iter().copied().collect();
+    let broken: Vec<Fault> = issuer.broken.borrow().iter().copied().collect();
     for fault in broken.iter().filter(|fault| fault.forbids_sign_in()) {
         ledger.note(format!("authorization: the client went on in spite of `{fault}`"));
     }
     let (client, redirect) = match check_client(&ledger, &fields) {
         Ok(found) => found,
         Err(words) => {
+            if fields.get("client_id").is_some_and(|id| ledger.forgotten_clients.contains(id)) {
+                return html_reply(StatusCode::BAD_REQUEST, "<h1>This program is not registered any more</h1>");
+            }
             let page = format!("<h1>This request cannot be answered</h1><p>{}</p>", escaped(&words));
             ledger.note(format!("authorization: {words}"));
             return html_reply(StatusCode::BAD_REQUEST, &page);
@@ -93,7 +96,7 @@ fn decided(issuer: &Issuer, ledger: &mut Ledger, ticket: AuthorizationTicket, is
         return callback(issuer, &ticket, &[("error", "access_denied")]);
     }
     let code = random("code");
-    let is_spoiled = issuer.broken.lock().iter().any(|fault| fault.spoils_callback());
+    let is_spoiled = issuer.broken.borrow().iter().any(|fault| fault.spoils_callback());
     let answer = callback(issuer, &ticket, &[("code", &code)]);
     ledger.codes.insert(code, Code { ticket, family: None, is_spoiled });
     answer

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::AuthorizationOptions;
-use super::client_auth::{Client, Redirects};
+use super::client_auth::{Client, ClientAuthentication, Redirects};
 use crate::oauth::wire::random;
 
 /// How often each endpoint was used.
@@ -101,6 +101,8 @@ pub(in crate::oauth) enum TokenState {
 #[derive(Default)]
 pub(super) struct Ledger {
     pub(super) clients: BTreeMap<String, Client>,
+    /// Clients that the server forgot, which they cannot know.
+    pub(super) forgotten_clients: BTreeSet<String>,
     /// Resources with their scopes.
     pub(super) resources: BTreeMap<String, Vec<String>>,
     /// Requests that wait for a person, by the name in the page.
@@ -151,7 +153,14 @@ impl Ledger {
         tokens
     }
 
-    pub(super) fn keep_access(&mut self, token: &str, family: usize, scopes: &[String], lifetime: Duration) {
+    /// The same token under another name, and under that alone.
+    pub(super) fn rename_access(&mut self, token: &str, name: &str) {
+        if let Some(access) = self.accesses.remove(token) {
+            self.accesses.insert(name.to_owned(), access);
+        }
+    }
+
+    fn keep_access(&mut self, token: &str, family: usize, scopes: &[String], lifetime: Duration) {
         let until = Instant::now().checked_add(lifetime);
         let access = Access { family, scopes: scopes.to_vec(), until, is_revoked: false };
         self.accesses.insert(token.to_owned(), access);
@@ -212,6 +221,26 @@ impl Ledger {
     }
 
     pub(super) fn forget_clients(&mut self) {
-        self.clients.retain(|_, client| !matches!(client.redirects, Redirects::Registered(_)));
+        let known = std::mem::take(&mut self.clients);
+        let (gone, kept) =
+            known.into_iter().partition(|(_, client)| matches!(client.redirects, Redirects::Registered(_)));
+        self.clients = kept;
+        self.forgotten_clients.extend(BTreeMap::<String, Client>::into_keys(gone));
+    }
+
+    pub(super) fn forget_client(&mut self, client: &str) {
+        if self.clients.remove(client).is_some() {
+            self.forgotten_clients.insert(client.to_owned());
+        }
+    }
+
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let of_clients = self.clients.values().filter_map(|client| match &client.authentication {
+            ClientAuthentication::None => None,
+            ClientAuthentication::Basic(secret) | ClientAuthentication::Post(secret) => Some(secret),
+        });
+        let verifiers = self.token_requests.iter().filter_map(|request| request.get("code_verifier"));
+        let tokens = self.accesses.keys().chain(self.refreshes.keys()).chain(&self.forgotten);
+        self.codes.keys().chain(tokens).chain(of_clients).chain(verifiers).cloned().collect()
     }
 }

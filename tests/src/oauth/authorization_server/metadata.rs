@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use super::client_auth::ClientAuthentication;
 use super::{AuthorizationOptions, Issuer};
 use crate::oauth::fault::Fault;
 use crate::oauth::wire::{bearer, html_reply, json_reply, redirect_to};
@@ -50,9 +51,7 @@ pub(super) async fn metadata(State(issuer): State<Arc<Issuer>>, uri: Uri, header
     if uri.path() != path(&issuer.options) {
         return json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}));
     }
-    if issuer.is_broken(Fault::MetadataHangs) {
-        std::future::pending::<()>().await;
-    }
+    issuer.hang(Fault::MetadataHangs).await;
     if issuer.is_broken(Fault::MetadataBreaks) {
         return html_reply(StatusCode::INTERNAL_SERVER_ERROR, "<h1>Something broke</h1>");
     }
@@ -71,6 +70,22 @@ pub(super) async fn metadata(State(issuer): State<Arc<Issuer>>, uri: Uri, header
     reply
 }
 
+/// How clients may authenticate: as the known ones do that have a secret, and in all ways when there are none.
+pub(super) fn auth_methods(options: &AuthorizationOptions) -> Vec<&'static str> {
+    let uses = |is_it: fn(&ClientAuthentication) -> bool| {
+        let mut with_secret = options.clients.iter().filter(|known| known.authentication != ClientAuthentication::None);
+        with_secret.clone().next().is_none() || with_secret.any(|known| is_it(&known.authentication))
+    };
+    let mut methods = vec!["none"];
+    if uses(|authentication| matches!(authentication, ClientAuthentication::Basic(_))) {
+        methods.push("client_secret_basic");
+    }
+    if uses(|authentication| matches!(authentication, ClientAuthentication::Post(_))) {
+        methods.push("client_secret_post");
+    }
+    methods
+}
+
 fn document(issuer: &Issuer) -> Value {
     let (base, options) = (&issuer.base, &issuer.options);
     let broken = |fault| issuer.is_broken(fault);
@@ -83,7 +98,7 @@ fn document(issuer: &Issuer) -> Value {
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "code_challenge_methods_supported": ["S256"],
-        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        "token_endpoint_auth_methods_supported": auth_methods(options),
         "authorization_response_iss_parameter_supported": options.promises_issuer,
         "client_id_metadata_document_supported": !options.document_clients.is_empty(),
     });

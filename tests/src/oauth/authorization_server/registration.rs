@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Issuer;
 use super::client_auth::{Client, ClientAuthentication, Redirects, is_loopback};
+use super::metadata::auth_methods;
 use crate::oauth::fault::Fault;
 use crate::oauth::wire::{html_reply, json_reply, random};
 
@@ -25,7 +26,7 @@ pub(super) async fn register(State(issuer): State<Arc<Issuer>>, headers: HeaderM
         issuer.ledger.lock().counts.refused_registrations += 1;
         return json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}));
     }
-    let mut wrong = check(&request);
+    let mut wrong = check(&request, &auth_methods(&issuer.options));
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("application/json") {
         wrong.push(("invalid_client_metadata", format!("Content-Type is `{kind}`")));
@@ -61,7 +62,7 @@ fn texts(request: &Value, key: &str) -> Vec<String> {
     values.filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
-fn check(request: &Value) -> Vec<(&'static str, String)> {
+fn check(request: &Value, methods: &[&str]) -> Vec<(&'static str, String)> {
     let mut wrong = Vec::new();
     let mut metadata = |words: String| wrong.push(("invalid_client_metadata", words));
     if !request.is_object() {
@@ -81,7 +82,7 @@ fn check(request: &Value) -> Vec<(&'static str, String)> {
         metadata("response_types is not `code` alone".into());
     }
     let method = request.get("token_endpoint_auth_method").and_then(Value::as_str);
-    if method.is_some_and(|method| !["none", "client_secret_basic", "client_secret_post"].contains(&method)) {
+    if method.is_some_and(|method| !methods.contains(&method)) {
         metadata("token_endpoint_auth_method is none that the metadata offers".into());
     }
     if request.get("client_name").and_then(Value::as_str).is_none_or(str::is_empty) {

@@ -40,9 +40,7 @@ pub(super) async fn token(
     let fields = Fields::read(&String::from_utf8_lossy(&body));
     let is_refresh = fields.get("grant_type") == Some("refresh_token");
     count(&issuer, &fields, &headers, query.is_some());
-    if issuer.is_broken(Fault::TokenHangs) {
-        std::future::pending::<()>().await;
-    }
+    issuer.hang(Fault::TokenHangs).await;
     if let Some(broken) = broken_answer(&issuer, is_refresh) {
         return broken;
     }
@@ -173,7 +171,7 @@ fn check_resource(fields: &Fields, granted: &str) -> Result<(), Refused> {
 fn refresh(issuer: &Issuer, ledger: &mut Ledger, client: &str, fields: &Fields) -> Result<Granted, Refused> {
     let name = demand(fields, "refresh_token")?;
     if issuer.is_broken(Fault::RefreshInvalidClient) {
-        ledger.clients.remove(client);
+        ledger.forget_client(client);
         return Err(Refused::blameless("invalid_client"));
     }
     if issuer.is_broken(Fault::RefreshInvalidGrant) || ledger.forgotten.contains(name) {
@@ -216,15 +214,15 @@ fn granted_answer(issuer: &Issuer, ledger: &mut Ledger, granted: &Granted, is_re
     if broken(Fault::ScopeReduced) {
         scopes.truncate(1);
     }
-    let IssuedTokens { access, refresh } = ledger.issue(granted.family, &scopes, lifetime);
+    let IssuedTokens { access: plain, refresh } = ledger.issue(granted.family, &scopes, lifetime);
     let access = if broken(Fault::TokenLong) {
-        format!("{access}{}", "x".repeat(LONG))
+        format!("{plain}{}", "x".repeat(LONG))
     } else if broken(Fault::TokenControl) {
-        format!("{access}\u{1}\r\nX-Injected: yes\u{0}")
+        format!("{plain}\u{1}\r\nX-Injected: yes\u{0}")
     } else {
-        access
+        plain.clone()
     };
-    ledger.keep_access(&access, granted.family, &scopes, lifetime);
+    ledger.rename_access(&plain, &access);
     if granted.keeps_refresh || broken(Fault::NoRefreshToken) || (is_refresh && broken(Fault::RefreshForgets)) {
         ledger.refreshes.remove(&refresh);
         ledger.forgotten.insert(refresh.clone());

@@ -43,12 +43,13 @@ pub(super) fn insufficient_scope(guard: &Guard, scopes: &[String]) -> Response {
 }
 
 fn challenge(guard: &Guard, status: StatusCode, error: Option<&str>, scopes: &[String]) -> Response {
-    let broken = |fault| guard.issuer.is_broken(fault);
+    let issuer = guard.issuer();
+    let broken = |fault| issuer.is_broken(fault);
     let path = named_path(guard);
     let address = if broken(Fault::ChallengeRelative) {
         path
     } else if broken(Fault::ChallengeElsewhere) {
-        format!("{}{WELL_KNOWN}/mcp", guard.issuer.elsewhere())
+        format!("{}{WELL_KNOWN}/mcp", issuer.elsewhere())
     } else {
         format!("http://{}{path}", guard.address)
     };
@@ -83,12 +84,15 @@ fn challenge(guard: &Guard, status: StatusCode, error: Option<&str>, scopes: &[S
 
 /// Answers everything beside the MCP endpoint: the metadata, and 404.
 pub(super) async fn metadata(State(guard): State<Arc<Guard>>, uri: Uri, headers: HeaderMap) -> Response {
-    let (path, discovery) = (uri.path(), guard.options.discovery);
+    let (path, discovery, issuer) = (uri.path(), guard.options.discovery, guard.issuer());
     if path.contains("/.well-known/") || path == HIDDEN {
         guard.metadata_paths.lock().push(path.to_owned());
         if bearer(&headers).is_some() {
-            guard.issuer.note("resource: a token was sent with a request for metadata");
+            issuer.note("resource: a token was sent with a request for metadata");
         }
+    }
+    if ["/authorize", "/token", "/register"].contains(&path) {
+        issuer.note(format!("resource: {path} was guessed: endpoints are in the metadata of an authorization server"));
     }
     let is_hidden = !discovery.at_path && !discovery.at_root;
     let is_there = (discovery.at_root && path == WELL_KNOWN)
@@ -97,17 +101,15 @@ pub(super) async fn metadata(State(guard): State<Arc<Guard>>, uri: Uri, headers:
     if !is_there {
         return json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}));
     }
-    let broken = |fault| guard.issuer.is_broken(fault);
-    if broken(Fault::ResourceMetadataHangs) {
-        std::future::pending::<()>().await;
-    }
+    let broken = |fault| issuer.is_broken(fault);
+    issuer.hang(Fault::ResourceMetadataHangs).await;
     if broken(Fault::ResourceMetadataHtml) {
         return html_reply(StatusCode::OK, "<h1>Welcome</h1>");
     }
     if broken(Fault::ResourceMetadataRedirects) {
-        return redirect_to(StatusCode::FOUND, &format!("{}{WELL_KNOWN}/mcp", guard.issuer.elsewhere()));
+        return redirect_to(StatusCode::FOUND, &format!("{}{WELL_KNOWN}/mcp", issuer.elsewhere()));
     }
-    let mut document = resource_document(&guard.issuer, &guard.resource(), &guard.all_scopes());
+    let mut document = resource_document(&issuer, &guard.resource(), &guard.all_scopes());
     let changes = [
         (Fault::ResourceLies, "resource", json!("https://other.example/mcp")),
         (Fault::NoAuthorizationServer, "authorization_servers", json!([])),

@@ -31,7 +31,7 @@ enum Lacking {
 
 /// What all requests share.
 pub(super) struct Guard {
-    pub(super) issuer: Arc<Issuer>,
+    pub(super) issuer: Mutex<Arc<Issuer>>,
     pub(super) address: SocketAddr,
     pub(super) upstream: SocketAddr,
     pub(super) client: Client<HttpConnector, Body>,
@@ -41,6 +41,11 @@ pub(super) struct Guard {
 }
 
 impl Guard {
+    /// The authorization server of now.
+    pub(super) fn issuer(&self) -> Arc<Issuer> {
+        Arc::clone(&self.issuer.lock())
+    }
+
     pub(super) fn resource(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
@@ -58,24 +63,24 @@ impl Guard {
     /// The scopes of a good token, or what the request lacks.
     fn check_token(&self, request: &Request) -> Result<Vec<String>, Lacking> {
         if Fields::read(request.uri().query().unwrap_or_default()).get("access_token").is_some() {
-            self.issuer.note("resource: a token is in the address");
+            self.issuer().note("resource: a token is in the address");
         }
         if !request.headers().contains_key(header::AUTHORIZATION) {
             self.counts.lock().without_token += 1;
             return Err(Lacking::Token);
         }
         let state = match bearer(request.headers()) {
-            Some(token) => self.issuer.token_state(token, &self.resource()),
+            Some(token) => self.issuer().token_state(token, &self.resource()),
             None => {
-                self.issuer.note("resource: Authorization is not a bearer token");
+                self.issuer().note("resource: Authorization is not a bearer token");
                 TokenState::Unknown
             }
         };
         match state {
-            TokenState::Good(scopes) if !self.issuer.is_broken(Fault::TokenRevoked) => return Ok(scopes),
+            TokenState::Good(scopes) if !self.issuer().is_broken(Fault::TokenRevoked) => return Ok(scopes),
             TokenState::Good(_) | TokenState::Over => {}
-            TokenState::Foreign => self.issuer.note("resource: the token was issued for another resource"),
-            TokenState::Unknown => self.issuer.note("resource: the token was never issued"),
+            TokenState::Foreign => self.issuer().note("resource: the token was issued for another resource"),
+            TokenState::Unknown => self.issuer().note("resource: the token was never issued"),
         }
         self.counts.lock().refused_tokens += 1;
         Err(Lacking::GoodToken)
@@ -88,7 +93,7 @@ impl Guard {
         let tool = message.pointer("/params/name").and_then(Value::as_str).filter(|_| is_call);
         let of_tool = self.options.tool_scopes.iter().filter(|(name, _)| Some(name.as_str()) == tool);
         let needed: Vec<&String> = self.options.scopes.iter().chain(of_tool.map(|(_, scope)| scope)).collect();
-        let is_endless = self.issuer.is_broken(Fault::StepUpEndless) && is_call;
+        let is_endless = self.issuer().is_broken(Fault::StepUpEndless) && is_call;
         if is_endless || needed.iter().any(|scope| !granted.contains(scope)) {
             needed.into_iter().cloned().collect()
         } else {

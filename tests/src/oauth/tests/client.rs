@@ -8,6 +8,7 @@ use reqwest::Url;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
+use crate::home::PATIENCE;
 use crate::oauth::{AuthorizationServer, ProtectedServer, browse, s256};
 
 /// Registered with one port, used with another (RFC 8252 §7.3).
@@ -22,6 +23,17 @@ pub(super) struct TestClient {
     base: String,
     resource: String,
     serial: AtomicU32,
+}
+
+/// Waits until something holds, at most as long as any test waits.
+pub(super) async fn until(what: &str, level: impl Fn() -> bool) {
+    let waiting = async {
+        while !level() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "waited too long until {what}");
 }
 
 /// One parameter of an address.
@@ -41,6 +53,10 @@ impl TestClient {
         let http = reqwest::Client::builder().redirect(Policy::none()).no_proxy().build().expect("a client");
         let base = format!("http://{}", authorization.address());
         Self { http, base, resource: protected.url(), serial: AtomicU32::new(0) }
+    }
+
+    pub(super) fn http(&self) -> &reqwest::Client {
+        &self.http
     }
 
     pub(super) async fn get(&self, url: &str) -> Value {
@@ -169,7 +185,7 @@ impl TestClient {
         location.to_str().expect("ASCII").to_owned()
     }
 
-    async fn post_message(&self, token: &str, message: &Value) -> reqwest::Response {
+    pub(super) async fn post_message(&self, token: &str, message: &Value) -> reqwest::Response {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},

@@ -1,11 +1,11 @@
 //! Faults do what they say, and what a client does in spite of them is noted.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
 use super::both;
-use super::client::{TestClient, field_of};
+use super::client::{TestClient, field_of, until};
 use crate::oauth::{AuthorizationOptions, AuthorizationServer, Fault, ProtectedServer, browse, land};
 
 /// What the callback says under a fault.
@@ -124,16 +124,24 @@ async fn good_tokens_end_without_waiting() {
 }
 
 #[tokio::test]
-async fn hanging_metadata_hangs_and_other_requests_do_not() {
+async fn what_hangs_goes_on_when_the_fault_is_cleared() {
     let (authorization, protected) = both(AuthorizationOptions::default()).await;
     let client = TestClient::new(&authorization, &protected);
     authorization.set_fault(Fault::MetadataHangs);
-    let metadata = authorization.metadata_url();
-    let waited = tokio::time::timeout(Duration::from_millis(100), client.get(&metadata)).await;
-    assert!(waited.is_err(), "the metadata never arrives");
-    client.register().await;
-    authorization.clear_faults();
-    assert_eq!(client.get(&metadata).await["issuer"], authorization.issuer());
+    let is_cleared = AtomicBool::new(false);
+    let asking = async {
+        let metadata = client.get(&authorization.metadata_url()).await;
+        assert!(is_cleared.load(Ordering::Relaxed), "the metadata does not arrive before that");
+        metadata
+    };
+    let clearing = async {
+        until("the metadata is asked for", || authorization.counts().metadata_requests == 1).await;
+        client.register().await;
+        is_cleared.store(true, Ordering::Relaxed);
+        authorization.clear_faults();
+    };
+    let (metadata, ()) = tokio::join!(asking, clearing);
+    assert_eq!(metadata["issuer"], authorization.issuer());
 }
 
 #[tokio::test]
@@ -152,7 +160,7 @@ async fn hostile_requests_are_refused_and_the_server_goes_on() {
     let (authorization, protected) = both(AuthorizationOptions::default()).await;
     let client = TestClient::new(&authorization, &protected);
     let base = format!("http://{}", authorization.address());
-    let http = reqwest::Client::new();
+    let http = client.http();
     for path in ["/token", "/register", "/revoke", "/decide"] {
         for body in ["", "%", "=&=&&", "\u{0}\u{1}", "[1,2", "{\"redirect_uris\":[7]}", "grant_type=%ff&client_id=%00"]
         {
