@@ -18,6 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::middleware::map_response;
+use axum::response::Response;
 use axum::routing::{get, post};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -128,7 +131,13 @@ impl Issuer {
     }
 }
 
-/// A running authorization server; stops accepting when dropped.
+/// One request for each connection: nothing reaches a server over an old one after it was dropped.
+async fn close(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// A running authorization server; unreachable once it is dropped.
 pub struct AuthorizationServer {
     issuer: Arc<Issuer>,
     address: SocketAddr,
@@ -156,6 +165,7 @@ impl AuthorizationServer {
             .route("/register", post(registration::register))
             .route("/revoke", post(revoke::revoke))
             .fallback(metadata::metadata)
+            .layer(map_response(close))
             .with_state(Arc::clone(&issuer));
         let elsewhere = Router::new().fallback(metadata::elsewhere).with_state(Arc::clone(&issuer));
         let serving = [(listener, router), (other, elsewhere)].map(|(listener, router)| {

@@ -1,6 +1,6 @@
 //! A small MCP server of 2025-11-25 over Streamable HTTP with tasks, for the place behind the checks.
 //!
-//! Tools: `quick` answers at once, `work` completes after three looks, `hold` works until it is cancelled; the last two
+//! Tools: `quick` answers at once, `work` completes after three polls, `hold` works until it is cancelled; the last two
 //! may be tasks and `hold` must be one. It keeps sessions, answers GET with 405 and sends nothing on its own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +24,12 @@ use crate::oauth::wire::{json_reply, random};
 const VERSION: &str = "2025-11-25";
 const STAMP: &str = "2026-11-21T00:00:00.000Z";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
-/// Looks at `work` until it is done.
-const LOOKS: u32 = 3;
+/// Polls until `work` is done.
+const POLLS: u32 = 3;
 
 struct Task {
     tool: String,
-    looks: u32,
+    polls: u32,
     status: &'static str,
 }
 
@@ -159,7 +159,7 @@ fn result(room: &Room, method: &str, params: &Value) -> Outcome {
             Ok(json!({"tools": [tool("quick", "forbidden"), tool("work", "optional"), tool("hold", "required")]}))
         }
         "tools/call" => call(room, params),
-        "tasks/get" => look(room, params),
+        "tasks/get" => poll(room, params),
         "tasks/list" => {
             let memory = room.memory.lock();
             let tasks: Vec<Value> = memory.tasks.iter().map(|(id, task)| show(room, id, task)).collect();
@@ -178,7 +178,7 @@ fn call(room: &Room, params: &Value) -> Outcome {
         ("work", false) => Ok(text("worked")),
         ("work" | "hold", true) => {
             let id = random("task");
-            let task = Task { tool: tool.to_owned(), looks: 0, status: "working" };
+            let task = Task { tool: tool.to_owned(), polls: 0, status: "working" };
             let shown = show(room, &id, &task);
             room.memory.lock().tasks.insert(id, task);
             Ok(json!({"task": shown}))
@@ -198,12 +198,12 @@ fn task_id(params: &Value) -> Result<&str, (i64, &'static str)> {
     params.get("taskId").and_then(Value::as_str).ok_or((-32602, "no taskId"))
 }
 
-fn look(room: &Room, params: &Value) -> Outcome {
+fn poll(room: &Room, params: &Value) -> Outcome {
     let id = task_id(params)?;
     let mut memory = room.memory.lock();
     let task = memory.tasks.get_mut(id).ok_or((-32602, "unknown task"))?;
-    task.looks += 1;
-    if task.tool == "work" && task.looks >= LOOKS && task.status == "working" {
+    task.polls += 1;
+    if task.tool == "work" && task.polls >= POLLS && task.status == "working" {
         task.status = "completed";
         room.changed.notify_waiters();
     }
@@ -228,7 +228,7 @@ async fn wait_for_result(room: &Room, params: &Value) -> Outcome {
     loop {
         let changed = room.changed.notified();
         tokio::pin!(changed);
-        // Counts as waiting from here on: a change between the look and the wait is not lost.
+        // Counts as waiting from here on: a change between the check and the wait is not lost.
         changed.as_mut().enable();
         match room.memory.lock().tasks.get(id).map(|task| task.status) {
             None => return Err((-32602, "unknown task")),

@@ -55,6 +55,11 @@ impl TestClient {
         Self { http, base, resource: protected.url(), serial: AtomicU32::new(0) }
     }
 
+    /// Host and port of the authorization server.
+    pub(super) fn authority(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
     pub(super) fn http(&self) -> &reqwest::Client {
         &self.http
     }
@@ -121,6 +126,13 @@ impl TestClient {
         let status = answer.status().as_u16();
         let body: Value = answer.json().await.expect("JSON");
         if status == 200 { Ok(body) } else { Err((status, body["error"].as_str().unwrap_or_default().to_owned())) }
+    }
+
+    /// A code for tokens, whatever the answer is.
+    pub(super) async fn post_token(&self, id: &str, code: &str, verifier: &str) {
+        let request = self.http.post(format!("{}/token", self.base));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.body(form(&self.code_fields(id, code, verifier))).send().await.expect("an answer");
     }
 
     fn code_fields<'a>(&'a self, id: &'a str, code: &'a str, verifier: &'a str) -> Vec<(&'a str, &'a str)> {

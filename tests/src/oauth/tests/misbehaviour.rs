@@ -145,6 +145,41 @@ async fn what_hangs_goes_on_when_the_fault_is_cleared() {
 }
 
 #[tokio::test]
+async fn after_any_fault_a_sign_in_works() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let id = client.register().await;
+    let hangs = |fault: &Fault| fault.name().ends_with("-hangs") || *fault == Fault::TokenAnswerLost;
+    for fault in Fault::ALL.iter().filter(|fault| !hangs(fault)) {
+        let resource = format!("http://{}/.well-known/oauth-protected-resource", protected.address());
+        authorization.set_fault(*fault);
+        for url in [authorization.metadata_url(), resource, protected.url()] {
+            assert!(land(&url).await.is_ok(), "{fault}: {url} is answered");
+        }
+        let (url, verifier) = client.authorization_url(&id, "mcp:use", None);
+        let landed = browse(&url).await.expect("the browser is sent back");
+        let code = field_of(&landed, "code").unwrap_or_default();
+        client.post_token(&id, &code, &verifier).await;
+        authorization.clear_faults();
+        let tokens = client.sign_in(&id, "mcp:use").await;
+        let (status, _) = client.discover_tools(tokens["access_token"].as_str().expect("an access token")).await;
+        assert_eq!(status, 200, "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_authorization_server_is_unreachable() {
+    let (authorization, protected) = both(AuthorizationOptions::default()).await;
+    let client = TestClient::new(&authorization, &protected);
+    let (id, metadata) = (client.register().await, authorization.metadata_url());
+    let tokens = authorization.issue(&id, &protected.url(), &["mcp:use"]);
+    drop(authorization);
+    until("the port is closed", || std::net::TcpStream::connect(client.authority()).is_err()).await;
+    assert!(client.http().get(metadata).send().await.is_err());
+    assert_eq!(client.discover_tools(&tokens.access).await.0, 200, "the protected server knows its tokens");
+}
+
+#[tokio::test]
 async fn redirects_lead_to_another_origin_which_is_watched() {
     let (authorization, protected) = both(AuthorizationOptions::default()).await;
     let client = TestClient::new(&authorization, &protected);
