@@ -33,6 +33,7 @@ export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDt
     toolCount: 6,
     cancels: { asked: 0, stopped: 0, finishedAnyway: 0, refused: 0, medianMs: null },
     refusedQuestions: null,
+    signIn: null,
     ...change,
   };
 }

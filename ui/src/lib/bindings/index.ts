@@ -471,6 +471,28 @@ complete: boolean,
 /** The first row that does not fit. */
 broken: BrokenRowDto | null, };
 
+/** Waits for the end of a sign-in. */
+export type AwaitSignIn = {
+/** The server's name. */
+name: string,
+/** How long, in milliseconds; a call is answered after a while in any case. */
+waitMs?: number, };
+
+/** How a person wants to sign in. Has no `Debug`: it may carry a secret. */
+export type BeginSignIn = {
+/** The server's name. */
+name: string,
+/** The client that the person registered there by hand. */
+clientId?: string,
+/** Its secret, if it has one. */
+clientSecret?: string,
+/** Permissions to ask for beside those that the server names. */
+scopes?: Array<string>,
+/** The port of this machine that the browser comes back to; any free one when left out. */
+port?: number,
+/** Whether the place to sign in may be in a private network. */
+privateNetwork?: boolean, };
+
 /** An audit row that does not fit. */
 export type BrokenRowDto = { number: number,
 /** What is wrong with it. */
@@ -1067,6 +1089,11 @@ grade: "fine" | "note" | "broken",
 message: string,
 /** How to fix it; null if there is nothing to do. */
 cure: string | null, };
+
+/** The address at which a browser elsewhere ended. Has no `Debug`: it carries a code. */
+export type FinishSignIn = {
+/** The server's name. */
+name: string, address: string, };
 
 /** What is said of a task beside its phase (ruling 3). */
 export type Flag = "orphaned" | "held" | "needsYou" | "hidden";
@@ -2251,7 +2278,9 @@ notOffered?: NotOfferedToolsDto,
 /** How its cancels ended. */
 cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
-refusedQuestions: RefusedQuestionsDto | null, };
+refusedQuestions: RefusedQuestionsDto | null,
+/** The sign-in to it; null where there is none and none was asked for. */
+signIn: SignInDto | null, };
 
 /** How the server of a lost task was ended, when and by whom. */
 export type ServerEndedDto = { how: "ended" | "restarted" | "changed", by: string,
@@ -2569,6 +2598,55 @@ job: JobDto | null,
 startedBy: string | null,
 /** In lists: its question, its error or the first line of its result. */
 says?: string, };
+
+/** A sign-in that waits for the browser. */
+export type SignInBegunDto = {
+/** What the browser opens: `https`, or `http` on this machine. */
+address: string,
+/** Whose page that is: host and port. */
+host: string,
+/** For which server: host and port of its address. */
+serverHost: string,
+/** Who gives the token: a URL. */
+issuer: string,
+/** The permissions that are asked for; empty where the server names none. */
+scopes: Array<string>,
+/** Until when the browser is waited for. */
+until: string, };
+
+/** The sign-in to a server. */
+export type SignInDto = { state: "signedOut" | "needed" | "waiting" | "signedIn",
+/** Whom the token is from: a URL. */
+issuer: string | null,
+/** The permissions that came with the token. */
+scopes: Array<string>,
+/** Permissions that the server asked for and the token does not have. */
+missingScopes: Array<string>,
+/** Until when the token is good. */
+until: string | null,
+/** Whether it is renewed without a person. */
+renewed: boolean,
+/** Who signed in. */
+by: string | null, at: string | null,
+/** Why a sign-in is needed. */
+needed: SignInFaultDto | null,
+/** Why the last try failed, in this run of the core. */
+failed: SignInFaultDto | null, };
+
+/** Why there is no sign-in. */
+export type SignInFaultDto = { why: string,
+/** What a person can do. */
+hint: string, };
+
+/** The sign-in to a server at this moment. */
+export type SignInShown = {
+/** Null where there is none and none was asked for. */
+signIn: SignInDto | null, };
+
+/** A sign-in that a person ended. */
+export type SignedOutDto = {
+/** Whether the issuer forgot the token, too. Without that it is good there until it expires, and is kept nowhere here. */
+revocation: "nothing" | "done" | "notConfirmed", };
 
 /** How the size of a window is known. */
 export type SizeFromDto = "set" | "model" | "client";
@@ -3291,6 +3369,11 @@ export interface Calls {
   "servers.running": [OneServer, ServerRunning];
   "servers.restart": [ActOnServer, ServerActed];
   "servers.end": [ActOnServer, ServerActed];
+  "signIns.begin": [BeginSignIn, SignInBegunDto];
+  "signIns.finish": [FinishSignIn, SignInShown];
+  "signIns.wait": [AwaitSignIn, SignInShown];
+  "signIns.giveUp": [OneServer, SignInShown];
+  "signIns.signOut": [OneServer, SignedOutDto];
   "demo.address": [Nothing, AddressDto];
   "tasks.start": [StartTask, TaskDto];
   "tasks.list": [ListTasks, TaskListDto];

@@ -98,6 +98,7 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
     toolCount: kind === "unknown" ? null : toolsOf(name).length,
     cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
     refusedQuestions: at % 3 === 2 && kind === "up" ? { count: 12, since: iso(now - 300_000) } : null,
+    signIn: null,
   };
 }
 
