@@ -5,6 +5,7 @@ import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
 import { coarse, duration, ms, until } from "$lib/format/time";
 import { serversText as text } from "$lib/text/servers";
+import { needsSignIn } from "./sign-in/sign-in";
 
 export interface HealthStatus {
   readonly tone: Tone;
@@ -15,7 +16,8 @@ export interface HealthStatus {
 
 export function healthStatus(server: ServerDto, now: number): HealthStatus {
   if (!server.agreed) return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
-  const kind = server.health.kind;
+  // A server that answers some calls may ask for a sign-in all the same.
+  const kind = needsSignIn(server) ? "blocked" : server.health.kind;
   switch (kind) {
     case "up":
       return { tone: "success", icon: "check", word: text.health.up, small: newsWord(server) };
@@ -67,7 +69,7 @@ export type ServerTab = "log" | "tools" | "health" | "access";
 
 /** What a person most likely wants of it first: to allow it, to see why it fails, or what it does. */
 export function openingTab(server: ServerDto): ServerTab {
-  if (!server.agreed) return "access";
+  if (!server.agreed || needsSignIn(server)) return "access";
   return server.address.kind === "stdio" ? "log" : "health";
 }
 

@@ -1,11 +1,13 @@
 /* Servers in the order of need: what a person must do first, then what is broken, then the rest by name. */
 import type { ServerDto } from "$lib/bindings";
 import { textMatcher } from "$lib/text-match";
+import { needsSignIn } from "./sign-in/sign-in";
 
 const RANK = { blocked: 0, notAgreed: 1, down: 2, unknown: 3, connecting: 4, up: 5 } as const;
 
 function rank(server: ServerDto): number {
-  return server.agreed ? RANK[server.health.kind] : RANK.notAgreed;
+  if (!server.agreed) return RANK.notAgreed;
+  return needsSignIn(server) ? RANK.blocked : RANK[server.health.kind];
 }
 
 export function sortedByNeed(servers: Iterable<ServerDto>): readonly ServerDto[] {

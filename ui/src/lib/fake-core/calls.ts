@@ -14,6 +14,7 @@ import { iso } from "./random";
 import { auditFits, checkpointsFit, limitRows } from "./storage";
 import { clientCalls } from "./servers/client-calls";
 import { serverCalls } from "./servers/server-calls";
+import { signInCalls } from "./servers/sign-in-calls";
 import { taskCalls } from "./task-calls";
 import { planCalls } from "./tasks/plans";
 
@@ -87,6 +88,7 @@ export function answers(state: CoreState): Answers {
       return agreed;
     },
     ...serverCalls(state, server),
+    ...signInCalls(state, server),
     ...clientCalls(state),
     "agents.add": ({ name, taskTools, program, save }) => {
       const agent: AgentFacts = {

@@ -1,0 +1,42 @@
+/* What a server's sign-in means for its row and its panel. Pure. What others named is made harmless and kept short here. */
+import type { ServerDto } from "$lib/bindings";
+import { shownHost } from "$lib/consent/host";
+import { singleLine } from "$lib/design";
+
+/** A header that is a secret of its own takes the place of a sign-in. */
+export function takesSignIn({ address }: ServerDto): boolean {
+  return address.kind === "http" && !address.secretHeaders.some((name) => name.toLowerCase() === "authorization");
+}
+
+export function needsSignIn(server: ServerDto): boolean {
+  return server.agreed && takesSignIn(server) && server.signIn?.state === "needed";
+}
+
+/** Longest host in a sentence or on a button. */
+const HOST_CHARS = 48;
+
+/** A host in one line. Its end says whose it is, so a long one loses its beginning. */
+export function shortHost(host: string, most: number = HOST_CHARS): string {
+  const flat = singleLine(host, 2_000);
+  return flat.length > most ? `…${flat.slice(1 - most)}` : flat;
+}
+
+/** The host of an address that others gave, or what can be shown of it. */
+export function hostOf(address: string, most: number = HOST_CHARS): string {
+  return shortHost(shownHost(address)?.host ?? address, most);
+}
+
+export function issuerHost(server: ServerDto): string | null {
+  const issuer = server.signIn?.issuer ?? null;
+  return issuer === null ? null : hostOf(issuer);
+}
+
+/** Permissions that are named one by one; the rest is a count. */
+const NAMED = 12;
+const PERMISSION_CHARS = 60;
+
+/** Permissions as others named them. */
+export function namedPermissions(scopes: readonly string[], most = NAMED): { named: readonly string[]; more: number } {
+  const named = scopes.slice(0, most).map((scope) => singleLine(scope, PERMISSION_CHARS) || "''");
+  return { named, more: scopes.length - named.length };
+}

@@ -1,0 +1,111 @@
+/* Text about signing in to a server with a browser. What a server, or who gives its tokens, says is never part of it. */
+import { listed, plural } from "$lib/format/count";
+
+const signIn = "Sign in…";
+
+export const signInText = {
+  title: "Sign-in",
+  signIn,
+  again: "Sign in again…",
+  giveUp: "Give up",
+  pasteInstead: "Paste the address instead",
+
+  notAsked: (server: string) => `${server} has not asked for a sign-in.`,
+  needed: (server: string) => `${server} asks for a sign-in`,
+  /** The server has open tasks. */
+  blocked: (n: number) =>
+    `${plural(n, "open task")} on it ${n === 1 ? "is" : "are"} blocked and ${n === 1 ? "continues" : "continue"} by ${n === 1 ? "itself" : "themselves"} after the sign-in.`,
+  waiting: (host: string | null) => `Waiting for the browser${host === null ? "" : ` at ${host}`}`,
+  waitingEnds: "Complete the sign-in there. Taskwarden stops waiting after a few minutes.",
+  failed: "The last try failed",
+  missing: (server: string, wanted: readonly string[], more: number) =>
+    `${server} wants ${listed(more > 0 ? [...wanted, `${more} more`] : wanted)}; the sign-in does not have ${wanted.length + more === 1 ? "it" : "them"}.`,
+
+  facts: {
+    host: "Signed in at",
+    permissions: "Permissions",
+    none: "none named",
+    more: (n: string) => `and ${n} more`,
+    by: "Signed in",
+    byWhom: (who: string | null, when: string) => (who === null ? when : `by ${who}, ${when}`),
+    ends: "Validity",
+    renewed: "renewed automatically",
+    until: (when: string) => `ends ${when}`,
+    over: (when: string) => `ended ${when}`,
+    noEnd: "no end is known",
+  },
+  signOut: "Sign out…",
+  switch: "Use another account…",
+
+  dialog: {
+    title: (server: string) => `Sign in to ${server}`,
+    finding: (server: string) => `Finding out where to sign in to ${server}`,
+    /** Before the host, which stands on a line of its own. */
+    at: "Sign in at",
+    /** After it. */
+    for: (serverHost: string) => `for ${serverHost}.`,
+    issuer: "Tokens from",
+    permissions: "Permissions",
+    noPermissions: "The server names none.",
+    namedBy: (host: string) => `As ${host} names them.`,
+    address: "Address",
+    copy: "Copy the address",
+    copied: "Copied the address",
+    notCopied: "The clipboard could not be written.",
+    notWeb: "This is not a web address, so it is not opened.",
+    open: (host: string) => `Open ${host}`,
+    openAgain: (host: string) => `Open ${host} again`,
+    notOpened: "No browser could be opened. Copy the address and open it yourself.",
+    waits: (host: string, when: string) => `Waiting for the browser until ${when}. Complete the sign-in at ${host}.`,
+    cancel: "Cancel",
+    finds: "Finding the page…",
+    retry: "Try again",
+    continue: "Continue with these",
+    elsewhere: "this sign-in was given up elsewhere",
+    elsewhereHint: "Try again if you still want to sign in.",
+    done: (server: string, host: string | null) => `Signed in to ${server}${host === null ? "" : ` at ${host}`}`,
+  },
+
+  paste: {
+    label: "Address at which the browser ended",
+    hint: "For a browser on another machine. It ends at an address of this machine and may say that the page cannot be reached. Copy that address.",
+    missing: "Paste the address first.",
+    finish: "Finish the sign-in",
+  },
+
+  more: {
+    title: "More",
+    clientId: "Client id",
+    clientIdHint: "Only if you registered a client there yourself.",
+    clientSecret: "Client secret",
+    clientSecretHint: "Leave empty if it has none. It is stored as a secret.",
+    needsClient: "Enter the client id that the secret belongs to.",
+    scopes: "Extra permissions",
+    scopesHint: "Asked for beside those the server names, such as files:read. Separate them with spaces.",
+    port: "Port",
+    portHint: "The browser comes back to it on this machine. Leave empty for any free one.",
+    notPort: "Enter a number from 1 to 65535.",
+    privateNetwork: "The place to sign in is in a private network",
+    privateNetworkNote: "Otherwise private addresses are refused.",
+  },
+
+  end: {
+    title: (server: string) => `Sign out of ${server}?`,
+    switchTitle: (server: string) => `Use another account for ${server}?`,
+    what: (server: string, host: string | null) =>
+      `Taskwarden deletes its tokens for ${server}${host === null ? "" : ` and asks ${host} to forget them`}.`,
+    tasks: (n: number) =>
+      n === 0
+        ? "It has no open tasks. New ones are blocked until somebody signs in."
+        : `Its ${plural(n, "open task")} ${n === 1 ? "becomes" : "become"} blocked until somebody signs in.`,
+    browser: (host: string | null) =>
+      `Then you sign in anew. If the browser is still signed in${host === null ? "" : ` at ${host}`}, sign out there first.`,
+    keep: "Stay signed in",
+    run: "Sign out",
+    switch: "Sign out and sign in anew",
+    done: (server: string) => `Signed out of ${server}`,
+    forgotten: (host: string | null) => `${host ?? "The issuer"} forgot the token.`,
+    notConfirmed: (host: string | null) =>
+      `${host ?? "The issuer"} did not confirm that it forgot the token. It stays valid there until it expires.`,
+  },
+} as const;
