@@ -26,7 +26,12 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
     case "unknown":
       return { tone: "neutral", icon: "bar", word: text.health.unknown, small: "" };
     case "blocked":
-      return { tone: "attention", icon: "key", word: text.health.blocked, small: since(server.health, now) };
+      return {
+        tone: "attention",
+        icon: "key",
+        word: text.health.blocked,
+        small: server.signIn?.state === "waiting" ? text.health.signingIn : since(server.health, now),
+      };
     case "down":
       return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
     default:
@@ -69,7 +74,7 @@ export type ServerTab = "log" | "tools" | "health" | "access";
 
 /** What a person most likely wants of it first: to allow it, to see why it fails, or what it does. */
 export function openingTab(server: ServerDto): ServerTab {
-  if (!server.agreed || needsSignIn(server)) return "access";
+  if (!server.agreed) return "access";
   return server.address.kind === "stdio" ? "log" : "health";
 }
 

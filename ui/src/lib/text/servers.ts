@@ -64,6 +64,7 @@ export const serversText = {
     up: "Connected",
     down: "Not reachable",
     blocked: "Needs sign-in",
+    signingIn: "waiting for the browser",
     connecting: "Connecting",
     unknown: "Not tried yet",
     notAgreed: "Not allowed yet",

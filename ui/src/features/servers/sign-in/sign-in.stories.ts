@@ -1,5 +1,5 @@
 /* Signing in to a server and out of it, in every state: the list, the panel, the dialogs. */
-import type { ApiError, ServerDto, SignInDto } from "$lib/bindings";
+import type { ApiError, ServerDto, SignInBegunDto, SignInDto } from "$lib/bindings";
 import type { FakeOptions } from "$lib/fake-core/backend";
 import { aBegunSignIn, aNeededSignIn, aSignIn } from "$lib/fake-core/servers/sign-in-calls";
 import { story, STORY_NOW, type Story, type StoryFile } from "$lib/fake-core/story";
@@ -62,6 +62,11 @@ const shown = (
   more: Omit<Story, "component" | "props" | "fake"> = {},
   calls: FakeOptions["calls"] = {},
 ) => story(Servers, {}, { fake: { servers: [server, ...others], calls }, hash: HASH, ...more });
+/** The core waits for a browser with this. */
+const begun = (change: Partial<SignInBegunDto>): FakeOptions["calls"] => ({
+  "signIns.begin": () => aBegunSignIn(needed, STORY_NOW, change),
+  "signIns.wait": () => new Promise(() => undefined),
+});
 const failing = (error: ApiError) => () => {
   throw error;
 };
@@ -137,35 +142,25 @@ export default {
       click: [ASK, MORE, "[role=dialog] input[inputmode=numeric]"],
       keys: ["9", "9", "9", "9", "9", "Tab", "Tab", "Tab", "Enter"],
     }),
-    "dialog, no permission named": shown(
-      needed,
-      { click: [ASK] },
-      { "signIns.begin": () => aBegunSignIn(needed, STORY_NOW, { scopes: [] }) },
-    ),
+    "dialog, no permission named": shown(needed, { click: [ASK] }, begun({ scopes: [] })),
     "dialog, look-alike": shown(
       needed,
       { click: [ASK] },
-      {
-        "signIns.begin": () =>
-          aBegunSignIn(needed, STORY_NOW, {
-            address: "https://xn--uth-5cd.linear.app/authorize?client_id=3f2c9d51",
-            host: "xn--uth-5cd.linear.app",
-          }),
-      },
+      begun({
+        address: "https://xn--uth-5cd.linear.app/authorize?client_id=3f2c9d51",
+        host: "xn--uth-5cd.linear.app",
+      }),
     ),
     "dialog, refused": shown(needed, { click: [ASK] }, { "signIns.begin": failing(refused) }),
     "dialog, hostile": shown(
       needed,
       { click: [ASK] },
-      {
-        "signIns.begin": () => ({
-          ...aBegunSignIn(needed, STORY_NOW),
-          address: `https://${longHost}/authorize?next=\u202E${long.slice(0, 4_000)}`,
-          host: longHost,
-          serverHost: longHost,
-          scopes: hostileScopes,
-        }),
-      },
+      begun({
+        address: `https://${longHost}/authorize?next=\u202E${long.slice(0, 4_000)}`,
+        host: longHost,
+        serverHost: longHost,
+        scopes: hostileScopes,
+      }),
     ),
   },
 } satisfies StoryFile;

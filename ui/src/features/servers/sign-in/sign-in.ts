@@ -1,7 +1,8 @@
 /* What a server's sign-in means for its row and its panel. Pure. What others named is made harmless and kept short here. */
-import type { ServerDto } from "$lib/bindings";
+import type { ServerDto, SignedOutDto } from "$lib/bindings";
 import { shownHost } from "$lib/consent/host";
 import { singleLine } from "$lib/design";
+import { signInText } from "$lib/text/servers/sign-in";
 
 /** A header that is a secret of its own takes the place of a sign-in. */
 export function takesSignIn({ address }: ServerDto): boolean {
@@ -10,6 +11,11 @@ export function takesSignIn({ address }: ServerDto): boolean {
 
 export function needsSignIn(server: ServerDto): boolean {
   return server.agreed && takesSignIn(server) && server.signIn?.state === "needed";
+}
+
+/** A sign-in is asked for, or on its way. */
+export function isWithoutSignIn(server: ServerDto): boolean {
+  return needsSignIn(server) || (server.agreed && takesSignIn(server) && server.signIn?.state === "waiting");
 }
 
 /** Longest host in a sentence or on a button. */
@@ -39,4 +45,18 @@ const PERMISSION_CHARS = 60;
 export function namedPermissions(scopes: readonly string[], most = NAMED): { named: readonly string[]; more: number } {
   const named = scopes.slice(0, most).map((scope) => singleLine(scope, PERMISSION_CHARS) || "''");
   return { named, more: scopes.length - named.length };
+}
+
+/** Whether the issuer forgot the token; null where there was none. */
+export function revocationNote({ revocation }: SignedOutDto, host: string | null): string | null {
+  switch (revocation) {
+    case "nothing":
+      return null;
+    case "done":
+      return signInText.end.forgotten(host);
+    case "notConfirmed":
+      return signInText.end.notConfirmed(host);
+    default:
+      return revocation satisfies never;
+  }
 }

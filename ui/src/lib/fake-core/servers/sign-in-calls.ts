@@ -26,7 +26,10 @@ const NOTHING: SignInDto = {
   needed: null,
   failed: null,
 };
-const ASKED = { why: "the server asks for a sign-in", hint: "Sign in to it." };
+const ASKED = {
+  why: "the server refused a call without a sign-in",
+  hint: "Sign in, and it is made again.",
+};
 
 /** Somebody signed in three hours ago, unless something else is said. */
 export function aSignIn(change: Partial<SignInDto> = {}): SignInDto {

@@ -16,7 +16,7 @@ export const signInText = {
   blocked: (n: number) =>
     `${plural(n, "open task")} on it ${n === 1 ? "is" : "are"} blocked and ${n === 1 ? "continues" : "continue"} by ${n === 1 ? "itself" : "themselves"} after the sign-in.`,
   waiting: (host: string | null) => `Waiting for the browser${host === null ? "" : ` at ${host}`}`,
-  waitingEnds: "Complete the sign-in there. Taskwarden stops waiting after a few minutes.",
+  waitingEnds: "Complete the sign-in in the browser. Taskwarden stops waiting after a few minutes.",
   failed: "The last try failed",
   missing: (server: string, wanted: readonly string[], more: number) =>
     `${server} wants ${listed(more > 0 ? [...wanted, `${more} more`] : wanted)}; the sign-in does not have ${wanted.length + more === 1 ? "it" : "them"}.`,
@@ -26,8 +26,8 @@ export const signInText = {
     permissions: "Permissions",
     none: "none named",
     more: (n: string) => `and ${n} more`,
-    by: "Signed in",
-    byWhom: (who: string | null, when: string) => (who === null ? when : `by ${who}, ${when}`),
+    by: "Signed in by",
+    byWhom: (who: string, when: string) => `${who}, ${when}`,
     ends: "Validity",
     renewed: "renewed automatically",
     until: (when: string) => `ends ${when}`,
@@ -61,14 +61,15 @@ export const signInText = {
     finds: "Finding the page…",
     retry: "Try again",
     continue: "Continue with these",
-    elsewhere: "this sign-in was given up elsewhere",
+    failed: "The sign-in failed.",
+    elsewhere: "it was given up elsewhere",
     elsewhereHint: "Try again if you still want to sign in.",
     done: (server: string, host: string | null) => `Signed in to ${server}${host === null ? "" : ` at ${host}`}`,
   },
 
   paste: {
     label: "Address at which the browser ended",
-    hint: "For a browser on another machine. It ends at an address of this machine and may say that the page cannot be reached. Copy that address.",
+    hint: "For a browser on another machine. It ends at an address of this machine and may say that the page cannot be reached. Paste that address here.",
     missing: "Paste the address first.",
     finish: "Finish the sign-in",
   },
