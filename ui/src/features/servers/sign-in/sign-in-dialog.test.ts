@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ApiError, SignInDto } from "$lib/bindings";
+import type { Backend } from "$lib/backend/backend";
 import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
 import { show, until, type Shown } from "$lib/fake-core/harness";
 import { aNeededSignIn, aSignIn } from "$lib/fake-core/servers/sign-in-calls";
@@ -35,7 +36,7 @@ const linear = (signIn: SignInDto | null, openTasks = 0) =>
 function open(signIn: SignInDto | null, calls: FakeOptions["calls"] = {}, openTasks = 0) {
   route.open("#/servers/linear");
   const backend = new FakeBackend({ servers: [linear(signIn, openTasks), aServer("docs")], tasks: 0, calls });
-  const opened = vi.spyOn(backend, "openOutside");
+  const opened = vi.spyOn(backend as Backend, "openOutside");
   shown = show(Servers, {}, backend);
   return { backend, opened };
 }
