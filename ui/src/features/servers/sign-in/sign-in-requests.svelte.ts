@@ -6,8 +6,12 @@ export type SignInAct = "signIn" | "signOut" | "switch";
 
 export class SignInRequests {
   wish = $state.raw<{ readonly server: string; readonly act: SignInAct } | null>(null);
+  /** Where focus goes once it is over: the panel that asked, because its button is another one by then. */
+  panel: HTMLElement | null = null;
 
   open(server: string, act: SignInAct): void {
+    // Of two dialogs in a row, the first was asked for in the panel.
+    if (this.wish === null) this.panel = document.activeElement?.closest<HTMLElement>("[role=tabpanel]") ?? null;
     this.wish = { server, act };
   }
 
