@@ -43,7 +43,7 @@ const others = [
 const needed = linear(aNeededSignIn(), { ...asked, openTasks: 2 });
 const refused: ApiError = {
   code: "refused",
-  message: "auth.linear.app registers no clients by itself",
+  message: "the issuer registers no clients by itself",
   hint: "Register one there, and enter its id under More.",
 };
 const long = "x".repeat(100_000);
