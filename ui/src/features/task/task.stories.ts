@@ -204,6 +204,7 @@ export default {
       intent: null,
     }),
     unconfirmed: one({ phase: "unconfirmed", group: "needsYou", status: null, intent: null }),
+    "blocked by a sign-in": one({ phase: "blocked", group: "needsYou", intent: null }),
     silent: one({
       phase: "silent",
       group: "noNews",
