@@ -69,7 +69,7 @@ export const signInText = {
 
   paste: {
     label: "Address at which the browser ended",
-    hint: "For a browser on another machine. It ends at an address of this machine and may say that the page cannot be reached. Paste that address here.",
+    hint: "For a browser on another machine. It ends at an address that begins with http://127.0.0.1 and may say that the page cannot be reached. Paste that address here.",
     missing: "Paste the address first.",
     finish: "Finish the sign-in",
   },
