@@ -164,6 +164,12 @@ pub enum Verb {
     AnchorAdded,
     /// A person ended the copies to a place; what lies there stays.
     AnchorRemoved,
+    /// A person began to sign in to a server.
+    SignInBegun,
+    /// A person is signed in to a server; the note names the issuer and the permissions.
+    SignedIn,
+    /// A person signed out of a server.
+    SignedOut,
     /// An agent did something again and again, and people were told; the note says what.
     AlarmRaised,
     /// The agent stopped doing it by itself.
@@ -175,7 +181,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 60] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -230,6 +236,9 @@ impl Verb {
         Self::SigningKeyReplaced,
         Self::AnchorAdded,
         Self::AnchorRemoved,
+        Self::SignInBegun,
+        Self::SignedIn,
+        Self::SignedOut,
         Self::AlarmRaised,
         Self::AlarmEnded,
         Self::AlarmDismissed,
@@ -293,6 +302,9 @@ impl Verb {
             Self::SigningKeyReplaced => "signingKeyReplaced",
             Self::AnchorAdded => "anchorAdded",
             Self::AnchorRemoved => "anchorRemoved",
+            Self::SignInBegun => "signInBegun",
+            Self::SignedIn => "signedIn",
+            Self::SignedOut => "signedOut",
             Self::AlarmRaised => "alarmRaised",
             Self::AlarmEnded => "alarmEnded",
             Self::AlarmDismissed => "alarmDismissed",

@@ -11,11 +11,11 @@ mod host;
 mod keeper;
 mod listener;
 mod mcp_server;
-mod observed_server;
 mod plain_text;
 mod retention;
 pub mod schedule;
 mod search;
+mod servers;
 mod shares;
 mod token_counting;
 
@@ -29,10 +29,10 @@ pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
-pub use observed_server::{ObservedServerPolicy, ToolMemoryPolicy};
 pub use plain_text::{escaped_text, plain_text, without_terminal_sequences};
 pub use retention::{AuditPolicy, RetentionPolicy};
 pub use search::SearchPolicy;
+pub use servers::{ObservedServerPolicy, SignInPolicy, ToolMemoryPolicy};
 pub use shares::SharePolicy;
 pub use token_counting::CountingPolicy;
 
@@ -302,6 +302,8 @@ pub struct Policy {
     pub retention: RetentionPolicy,
     /// How often the audit log is signed. Boxed: futures that carry a policy are at their limit of size.
     pub audit: Box<AuditPolicy>,
+    /// Signing in to servers. Boxed as well.
+    pub sign_in: Box<SignInPolicy>,
     /// What is kept in memory of each server: its log, and how its requests went.
     pub observed: Box<ObservedServerPolicy>,
     /// What is remembered of the tools of a server.
@@ -425,6 +427,7 @@ impl Default for Policy {
             shares: SharePolicy::default(),
             retention: RetentionPolicy::default(),
             audit: Box::default(),
+            sign_in: Box::default(),
             observed: Box::default(),
             tool_memory: Box::default(),
             client_files: ClientFilePolicy::default(),
@@ -472,6 +475,7 @@ impl Policy {
         self.control.alarms.check()?;
         self.retention.check()?;
         self.audit.check()?;
+        self.sign_in.check()?;
         self.gateway.check()
     }
 }

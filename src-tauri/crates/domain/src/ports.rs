@@ -8,6 +8,7 @@ mod anchor_files;
 mod call_intents;
 pub mod change;
 mod registry;
+mod server_sign_ins;
 mod token_counter;
 mod upstream;
 
@@ -35,6 +36,9 @@ pub use registry::task_list::{
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, ErasableDetail, HaltUnit, InboxItem,
     InboxPage, PlanUnit, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+};
+pub use server_sign_ins::{
+    GrantedSignIn, OwnClient, Revocation, ServerSignIns, SignInBegun, SignInFault, SignInWish, TokenFacts,
 };
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{

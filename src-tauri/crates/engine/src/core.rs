@@ -24,6 +24,7 @@ use crate::error::{EngineError, LedgerError};
 use crate::runtime::gauges::Gauges;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
+use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
 use crate::tasks::audit_log::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
@@ -65,6 +66,8 @@ pub(crate) struct EngineCore {
     pub(crate) checkpoints: CheckpointState,
     /// Where copies of checkpoints go.
     pub(crate) anchors: AnchorState,
+    /// Who signs in to servers.
+    pub(crate) sign_ins: SignInState,
     /// What tasks say, for the search.
     pub(crate) text: TextIndex,
     pub(crate) gauges: Gauges,

@@ -33,6 +33,7 @@ use crate::runtime::random::Random;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
 use crate::servers::open_connection;
+use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
 use crate::tasks::audit_log::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
@@ -153,6 +154,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         retention: RetentionState::new(policy.retention.clone()),
         checkpoints: CheckpointState::default(),
         anchors: AnchorState::default(),
+        sign_ins: SignInState::default(),
         text: TextIndex::default(),
         gauges: Gauges::default(),
         stopping: AtomicBool::new(false),

@@ -3,7 +3,7 @@
 //! Hints for people are added at the edge (`api`). Refusals are the domain's.
 
 use domain::ids::HandleId;
-use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
+use domain::ports::{ArgumentError, RecordingFault, RegistryError, SignInFault, UpstreamError};
 use domain::server::halt::StageRefused;
 use domain::task::Refusal;
 use domain::task::cancel::plan::PlanRefused;
@@ -132,6 +132,9 @@ pub enum EngineError {
     /// A place is not taken for copies of checkpoints, or is not one.
     #[error("{0}")]
     NoAnchor(String),
+    /// Nobody is signed in to a server, or out of it.
+    #[error("{0}")]
+    SignIn(SignInFault),
     /// The engine is shutting down.
     #[error("the core is stopping")]
     Stopping,

@@ -7,7 +7,7 @@ pub(crate) mod circuit_breaker;
 pub(crate) mod connect;
 pub(crate) mod discover;
 pub(crate) mod open_connection;
-pub(crate) mod person_act;
+pub(crate) mod person_acts;
 pub(crate) mod poll;
 pub(crate) mod push;
 pub(crate) mod registration;

@@ -1,8 +1,8 @@
 //! Settings in three layers: built in, `config.toml` in the data directory, environment `TASKWARDEN_…`.
 //!
 //! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications`, `listen` (an address or `off`),
-//! `strict_agents` (whether what started a bridge may decide nothing at the socket), and every number of
-//! `domain::policy` under `[policy]`. An unknown key is an error that names the file and the key, because a misspelt
+//! `strict_agents` (whether what started a bridge may decide nothing at the socket), `client_document` (a published
+//! description of Taskwarden as an OAuth client), and every number of `domain::policy` under `[policy]`. An unknown key is an error that names the file and the key, because a misspelt
 //! limit that is ignored is worse than none. Nothing is written here.
 
 pub mod paths;
@@ -72,6 +72,8 @@ pub struct Config {
     /// Whether the program that started a bridge, and what that program starts, may decide nothing at the socket
     /// (decision 0013).
     pub strict_agents: bool,
+    /// The URL of the document that describes Taskwarden as an OAuth client, where somebody publishes one.
+    pub client_document: Option<String>,
     /// Limits, intervals and sizes.
     pub policy: Policy,
 }
@@ -133,11 +135,16 @@ impl ConfigError {
             Self::NotToml { .. } => "Fix that line, or move the file away.".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("Did you mean `{near}`?"),
             Self::UnknownKey { near: None, .. } => {
-                "The keys are `log`, `secrets`, `notifications`, `listen`, `strict_agents` and the numbers under `[policy]`.".into()
+                "The keys are `log`, `secrets`, `notifications`, `listen`, `strict_agents`, `client_document` and the numbers under `[policy]`.".into()
             }
             Self::BadValue { .. } | Self::Policy(_) => "Change the value, or remove the key.".into(),
         }
     }
+}
+
+/// A document that can stand for a client has a URL with TLS and a path (SEP-991).
+fn is_client_document(value: &str) -> bool {
+    url::Url::parse(value).is_ok_and(|url| url.scheme() == "https" && url.has_host() && url.path() != "/")
 }
 
 /// The variable that names the data directory.
@@ -192,7 +199,8 @@ impl Config {
     pub fn built_in(paths: Paths) -> Self {
         let listen = ListenSetting::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
         let (log, secrets, policy) = (None, SecretsChoice::Auto, Policy::default());
-        Self { paths, log, secrets, notifications: true, listen, strict_agents: false, policy }
+        let client_document = None;
+        Self { paths, log, secrets, notifications: true, listen, strict_agents: false, client_document, policy }
     }
 
     fn read_file(&mut self) -> Result<(), ConfigError> {
@@ -254,9 +262,15 @@ impl Config {
             }
             "notifications" => self.notifications = value.parse().map_err(|_| bad("`true` or `false`"))?,
             "strict_agents" => self.strict_agents = value.parse().map_err(|_| bad("`true` or `false`"))?,
+            "client_document" => {
+                if !is_client_document(value) {
+                    return Err(bad("an `https` URL with a path, such as `https://example.com/taskwarden.json`"));
+                }
+                self.client_document = Some(value.to_owned());
+            }
             "listen" => self.listen = value.parse().map_err(|expected: String| bad(&expected))?,
             _ => {
-                let known = ["log", "secrets", "notifications", "listen", "strict_agents", "policy"];
+                let known = ["log", "secrets", "notifications", "listen", "strict_agents", "client_document", "policy"];
                 return Err(ConfigError::UnknownKey {
                     place: place.to_owned(),
                     key: key.to_owned(),

@@ -8,7 +8,7 @@ mod rotating_file;
 
 use std::io;
 
-use tracing_subscriber::filter::{FilterExt as _, Targets};
+use tracing_subscriber::filter::{FilterExt as _, LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
@@ -25,7 +25,9 @@ pub(crate) fn start(config: &Config) -> io::Result<()> {
     let hosting = &config.policy.hosting;
     let file = RotatingFile::open(config.paths.logs(), hosting.log_file_bytes, hosting.log_files_kept)?;
     let filter = |fallback: &str| -> Targets {
-        config.log.as_deref().unwrap_or(fallback).parse().unwrap_or_else(|_| Targets::new())
+        let wanted: Targets = config.log.as_deref().unwrap_or(fallback).parse().unwrap_or_else(|_| Targets::new());
+        // The library that signs in to servers logs codes and what issuers answer.
+        wanted.with_target("rmcp", LevelFilter::OFF)
     };
     let terminal = fmt::layer()
         .with_writer(io::stderr)

@@ -47,8 +47,12 @@ pub(crate) struct ActorRequests {
     pub(crate) connect_now: bool,
     /// A request that was no poll did not reach the server: why, and what a person can do.
     pub(crate) unreached: Option<(String, String)>,
+    /// A request that was no poll was refused for want of a sign-in or a permission: why, and what a person can do.
+    pub(crate) unauthorized: Option<(String, String)>,
     /// A person ended or restarted the server: who, and which.
     pub(crate) act: Option<(PersonId, ServerAct)>,
+    /// A person signed in to the server, or out of it (false).
+    pub(crate) sign_in: Option<bool>,
 }
 
 /// Calls over a connection.
@@ -349,6 +353,12 @@ impl ServerConnection {
         self.wake.notify_one();
     }
 
+    /// A person signed in to the server, or out of it.
+    pub(crate) fn request_sign_in(&self, is_in: bool) {
+        self.requests.lock().sign_in = Some(is_in);
+        self.wake.notify_one();
+    }
+
     /// For the actor only: a person ended the process.
     pub(crate) fn set_ended(&self, health: ServerHealth) {
         self.is_ended.store(true, Ordering::Release);
@@ -358,10 +368,23 @@ impl ServerConnection {
     /// A request that was no poll failed: a server that calls, answers or cancels do not reach is not up, even if its
     /// connection is.
     pub(crate) fn request_failed(&self, error: &UpstreamError) {
-        if let UpstreamError::Unreachable { why, hint } = error {
-            self.requests.lock().unreached = Some((why.clone(), hint.clone()));
-            self.wake.notify_one();
+        match error {
+            UpstreamError::Unreachable { why, hint } => {
+                self.requests.lock().unreached = Some((why.clone(), hint.clone()));
+            }
+            UpstreamError::Unauthorized { why, hint } => {
+                self.requests.lock().unauthorized = Some((why.clone(), hint.clone()));
+            }
+            UpstreamError::RateLimited { .. }
+            | UpstreamError::UnknownTask
+            | UpstreamError::Refused(_)
+            | UpstreamError::MissingCapability(_)
+            | UpstreamError::Unsupported(_)
+            | UpstreamError::Unreadable { .. }
+            | UpstreamError::GivenUp
+            | UpstreamError::ChannelGone => return,
         }
+        self.wake.notify_one();
     }
 
     pub(crate) fn take_requests(&self) -> ActorRequests {

@@ -166,11 +166,19 @@ impl ServerActor {
         if let Some((why, hint)) = requests.unreached {
             self.unreached_by_others(&why, &hint);
         }
+        if let Some((why, hint)) = requests.unauthorized {
+            self.refused_for_others(why, hint);
+        }
         if requests.connect_now {
             self.connect_now();
         }
         if let Some((by, act)) = requests.act {
             self.act(by, act);
+        }
+        match requests.sign_in {
+            Some(true) => self.signed_in(),
+            Some(false) => self.signed_out(),
+            None => {}
         }
         for (id, poll) in requests.polls {
             self.reconsider(id, poll);

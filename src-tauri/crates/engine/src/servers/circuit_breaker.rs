@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::connections::live_connection::LiveConnection;
 use crate::servers::actor::ServerActor;
+use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
@@ -106,6 +107,41 @@ impl ServerActor {
             self.paused_until = Some(until);
         }
         self.block_all(&Needs::SignIn(hint));
+    }
+
+    /// A request that was no poll was refused. Where a person has to sign in, the whole server waits for that; a single
+    /// permission that is missing is the request's own trouble.
+    pub(crate) fn refused_for_others(&mut self, why: String, hint: String) {
+        if !self.core.sign_ins.is_needed(&self.server) || self.connection.live().is_none() {
+            return;
+        }
+        if self.polls.len() == 0 && self.connection.in_flight().is_empty() {
+            // No poll would find out when it is over; connecting does.
+            self.drop_connection(&why, &hint);
+        }
+        self.needs_sign_in(why, hint);
+    }
+
+    /// A person signed in: what waited for that goes on at once.
+    pub(crate) fn signed_in(&mut self) {
+        self.tracker.failures = 0;
+        self.paused_until = None;
+        if self.connection.live().is_some() {
+            if self.polls.len() == 0 {
+                // No poll would find out; the next call does.
+                self.reached();
+            }
+            self.all_due();
+        } else if let ConnectionStage::Waiting(_) | ConnectionStage::Idle = self.tracker.state
+            && !self.is_stopping()
+        {
+            self.connect();
+        }
+    }
+
+    /// A person signed out: the server learns who asks when it is connected again.
+    pub(crate) fn signed_out(&mut self) {
+        self.drop_connection("a person signed out", "It reconnects automatically.");
     }
 
     pub(crate) fn block_all(&mut self, needs: &Needs) {

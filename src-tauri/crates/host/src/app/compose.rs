@@ -11,7 +11,7 @@ use api::{Api, BrowserSessions, CoreSurroundings, LiveCore, SaveToken};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{
-    CallIntents, Clock, Connector, LogSigner, Notifier, Registry, RegistryError, Secrets, TokenCounter,
+    CallIntents, Clock, Connector, LogSigner, Notifier, Registry, RegistryError, Secrets, ServerSignIns, TokenCounter,
 };
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
@@ -55,6 +55,8 @@ pub struct Adapters {
     pub intents: Arc<dyn CallIntents>,
     /// Opens connections to servers.
     pub connector: Arc<dyn Connector>,
+    /// Signs in to servers over HTTP.
+    pub sign_ins: Arc<dyn ServerSignIns>,
     /// Forwards requests of agents over those connections.
     pub forwarder: Forwarder,
     /// Wall time that does not step.
@@ -110,12 +112,14 @@ impl Adapters {
             draw: Arc::clone(&draw),
             children_dir: config.paths.children(),
             keeper: keeper_program(config, KeeperKey::derive(&key)),
+            client_document: config.client_document.clone(),
         });
-        let forwarder = connector.forwarder();
+        let (forwarder, sign_ins) = (connector.forwarder(), connector.sign_ins());
         Ok(Self {
             registry,
             intents,
             connector: Arc::new(connector),
+            sign_ins,
             forwarder,
             clock,
             notifier,
@@ -138,7 +142,7 @@ impl Adapters {
 /// # Errors
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCore, StartError> {
-    let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
+    let Adapters { registry, intents, connector, sign_ins, forwarder, clock, notifier, desktop, opener, .. } = adapters;
     let Adapters { secrets, log_signer, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
     let doors = Arc::new(DoorThreads::start().map_err(StartError::Thread)?);
     let watchdog = Watchdog::start(&policy.hosting, on_hang, doors.runtimes()).map_err(StartError::Thread)?;
@@ -162,6 +166,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     .await?;
     engine.sign_log(log_signer);
     engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
+    engine.keep_sign_ins(sign_ins).await?;
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;

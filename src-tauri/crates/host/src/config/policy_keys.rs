@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::policy::{
     AlarmPolicy, AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy,
-    SharePolicy,
+    SharePolicy, SignInPolicy,
 };
 
 use super::ConfigError;
@@ -136,6 +136,8 @@ pub(crate) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_alarms(&mut policy.control.alarms, name, text)
     } else if let Some(name) = in_section(name, "audit") {
         set_audit(&mut policy.audit, name, text)
+    } else if let Some(name) = in_section(name, "sign_in") {
+        set_sign_in(&mut policy.sign_in, name, text)
     } else {
         set_plain(policy, name, text)
     }
@@ -209,6 +211,11 @@ numbers! { AUDIT_NAMES set_audit AuditPolicy:
     anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
 }
 
+numbers! { SIGN_IN_NAMES set_sign_in SignInPolicy:
+    browser_wait, exchange_limit, renew_percent, renew_jitter_percent, renew_rest, renew_again, stop_grace, lifetime_max, token_bytes,
+    callback_bytes, callback_limit, callback_connections, scopes_max, revoke_limit,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,6 +256,7 @@ mod tests {
             (shares, SHARES_NAMES),
             (retention, RETENTION_NAMES),
             (audit, AUDIT_NAMES),
+            (format!("{:?}", policy.sign_in), SIGN_IN_NAMES),
             (alarms, ALARM_NAMES),
         ];
         for (shown, names) in parts {

@@ -57,6 +57,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::StageRefused(_)
         | EngineError::NotSigned(_)
         | EngineError::NoAnchor(_)
+        | EngineError::SignIn(_)
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }

@@ -18,6 +18,7 @@ use keeper::{KeeperProgram, ServerWatch};
 use super::connection::{Connection, ConnectionParts};
 use super::forwarder::Forwarder;
 use super::port::McpUpstream;
+use crate::oauth::{OAuth, OAuthShared};
 use crate::upstream::notifications::log_messages::LogMessages;
 use crate::upstream::port_errors::open_error;
 use crate::upstream::transport::link::OpenedLink;
@@ -39,6 +40,8 @@ pub struct ConnectorParts {
     pub children_dir: PathBuf,
     /// How keepers of children are started (ruling 16); without it children end with the core.
     pub keeper: Option<KeeperProgram>,
+    /// The URL of the document that describes Taskwarden as an OAuth client, where somebody publishes one.
+    pub client_document: Option<String>,
 }
 
 /// Opens connections to MCP servers.
@@ -50,6 +53,7 @@ pub struct McpConnector {
     draw: Arc<dyn Fn() -> u128 + Send + Sync>,
     opening: OpenContext,
     forwarder: Forwarder,
+    oauth: Arc<OAuth>,
 }
 
 /// The name by which the child of a server is kept: each agent with a connection of its own has another.
@@ -65,17 +69,32 @@ impl McpConnector {
     /// Builds the connector; keep it for the life of the core.
     #[must_use]
     pub fn new(parts: ConnectorParts) -> Self {
-        let ConnectorParts { policy, supervisor, secrets, clock, draw, children_dir, keeper } = parts;
+        let ConnectorParts { policy, supervisor, secrets, clock, draw, children_dir, keeper, client_document } = parts;
         let policy = Arc::new(policy);
         let mut opening = OpenContext::new(Arc::clone(&policy), supervisor.clone(), Arc::clone(&draw), children_dir);
         opening.keeper = keeper;
-        Self { policy, supervisor, secrets, clock, draw, opening, forwarder: Forwarder::default() }
+        let oauth = OAuth::new(OAuthShared {
+            policy: Arc::clone(&policy),
+            supervisor: supervisor.clone(),
+            secrets: Arc::clone(&secrets),
+            clock: Arc::clone(&clock),
+            draw: Arc::clone(&draw),
+            client_document,
+        });
+        let (forwarder, oauth) = (Forwarder::default(), Arc::new(oauth));
+        Self { policy, supervisor, secrets, clock, draw, opening, forwarder, oauth }
     }
 
     /// Finds connections of this connector, for forwarding.
     #[must_use]
     pub fn forwarder(&self) -> Forwarder {
         self.forwarder.clone()
+    }
+
+    /// Signs in to the servers that this connector opens connections to.
+    #[must_use]
+    pub fn sign_ins(&self) -> Arc<OAuth> {
+        Arc::clone(&self.oauth)
     }
 
     fn target(&self, server: &Server, line: &ConnectionSpec) -> Result<OpenTarget, UpstreamError> {
@@ -122,7 +141,8 @@ impl McpConnector {
             ServerAddress::Http { .. } => earlier_session(server, line),
             ServerAddress::Stdio { .. } => None,
         };
-        let opening = self.opening.for_connection(line);
+        let mut opening = self.opening.for_connection(line);
+        opening.token = self.oauth.token(server);
         let log = line
             .process
             .clone()

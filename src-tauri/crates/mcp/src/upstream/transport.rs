@@ -23,6 +23,7 @@ use domain::server::Era;
 use engine::runtime::supervisor::Supervisor;
 use keeper::{KeeperProgram, Launch, LaunchError};
 
+use crate::oauth::ServerToken;
 use crate::upstream::transport::link::{OpenedLink, RequestTag};
 
 pub(crate) use secret_values::SecretValues;
@@ -91,6 +92,8 @@ pub struct OpenContext {
     pub process: Option<ProcessListener>,
     /// How keepers are started; without it children end with this core.
     pub keeper: Option<KeeperProgram>,
+    /// The token of the server behind the connections that are opened.
+    pub(crate) token: Option<Arc<ServerToken>>,
     clients: Arc<http::Clients>,
 }
 
@@ -104,7 +107,8 @@ impl OpenContext {
         children_dir: PathBuf,
     ) -> Self {
         let abilities = Abilities::default();
-        Self { policy, supervisor, draw, children_dir, abilities, process: None, keeper: None, clients: Arc::default() }
+        let (process, keeper, token) = (None, None, None);
+        Self { policy, supervisor, draw, children_dir, abilities, process, keeper, token, clients: Arc::default() }
     }
 
     /// The same surroundings, for one connection.

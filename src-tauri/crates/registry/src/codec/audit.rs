@@ -305,9 +305,12 @@ mod tests {
             Verb::SigningKeyReplaced => 51,
             Verb::AnchorAdded => 52,
             Verb::AnchorRemoved => 53,
-            Verb::AlarmRaised => 54,
-            Verb::AlarmEnded => 55,
-            Verb::AlarmDismissed => 56,
+            Verb::SignInBegun => 54,
+            Verb::SignedIn => 55,
+            Verb::SignedOut => 56,
+            Verb::AlarmRaised => 57,
+            Verb::AlarmEnded => 58,
+            Verb::AlarmDismissed => 59,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

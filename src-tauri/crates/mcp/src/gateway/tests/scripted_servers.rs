@@ -323,6 +323,7 @@ pub(crate) async fn setup_with_policy(policy: Policy, servers: &[Arc<LinkServer>
         draw: draw.clone(),
         children_dir: std::path::PathBuf::new(),
         keeper: None,
+        client_document: None,
     });
     let forwarder = connector.forwarder();
     let parts = EngineParts {

@@ -36,6 +36,7 @@ async fn connect(address: ServerAddress, locked: bool) -> UpstreamError {
     let children = tempfile::tempdir().expect("a folder");
     let connector = McpConnector::new(ConnectorParts {
         keeper: None,
+        client_document: None,
         policy: Policy::default(),
         supervisor: Supervisor::new(),
         secrets: Arc::new(Keychain { locked }),

@@ -2,7 +2,8 @@
 //!
 //! `handshake.rs` opens; `connection.rs` is the state of one link and the way of a request; `event_streams.rs` reads
 //! streams; `response.rs` interprets statuses; `endpoint.rs` follows redirects, over the plain connections of
-//! `plain_pool.rs` where it can. Headers with tokens are given; sign-in is not here.
+//! `plain_pool.rs` where it can. Headers with tokens are given; signing
+//! in is in `oauth.rs`.
 
 mod client_pool;
 mod connection;

@@ -13,9 +13,10 @@ use domain::policy::Policy;
 use engine::runtime::supervisor::Supervisor;
 use http::Uri;
 use parking_lot::Mutex;
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
 use super::plain_pool::PlainPool;
+use crate::loopback::is_loopback;
 
 /// Clients, made when first used.
 #[derive(Default)]
@@ -100,16 +101,6 @@ fn place(variable: &str, path: &Path) -> String {
 
 /// A path fits on one line.
 const SHOWN_CHARS: usize = 200;
-
-/// Whether the URL can only mean this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
 
 #[cfg(test)]
 mod tests {

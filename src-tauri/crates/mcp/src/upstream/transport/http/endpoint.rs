@@ -8,9 +8,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use domain::policy::{Policy, plain_text};
-use domain::ports::Secret;
-use engine::runtime::supervisor::Supervisor;
-use http::header::{ACCEPT, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use domain::ports::{Secret, SignInFault};
+use http::header::{ACCEPT, AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, StatusCode, Uri};
 use parking_lot::Mutex;
 use url::{Position, Url};
@@ -18,9 +17,10 @@ use url::{Position, Url};
 use super::plain_connection::{RequestBody, WholeBody};
 use super::plain_pool::{ExchangeError, PlainPool};
 use super::server_response::ServerResponse;
-use crate::upstream::transport::OpenError;
-use crate::upstream::transport::http::client_pool::{self, Clients};
+use crate::oauth::{Bearer, ServerToken};
+use crate::upstream::transport::http::client_pool;
 use crate::upstream::transport::link::{LinkError, not_permitted};
+use crate::upstream::transport::{OpenContext, OpenError};
 
 /// Headers that there is room for: ours and some that a person configured.
 const HEADERS_OF_A_REQUEST: usize = 12;
@@ -32,6 +32,8 @@ pub(crate) struct Endpoint {
     client: reqwest::Client,
     place: Mutex<Arc<Place>>,
     headers: HeaderMap,
+    /// The token of a sign-in; `None` where the headers have one.
+    token: Option<Arc<ServerToken>>,
     policy: Arc<Policy>,
 }
 
@@ -62,13 +64,8 @@ pub(crate) enum NoResponse {
 
 impl Endpoint {
     /// Reads the address and headers.
-    pub(crate) fn new(
-        url: &str,
-        headers: &[(String, Secret)],
-        clients: &Clients,
-        policy: &Arc<Policy>,
-        supervisor: &Supervisor,
-    ) -> Result<Self, OpenError> {
+    pub(crate) fn new(url: &str, headers: &[(String, Secret)], ctx: &OpenContext) -> Result<Self, OpenError> {
+        let OpenContext { clients, policy, supervisor, token, .. } = ctx;
         let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         let url = url.ok_or_else(|| OpenError::NotMcp {
             why: "the address is not an absolute http or https URL".into(),
@@ -96,7 +93,8 @@ impl Endpoint {
         if plain.is_some() {
             add_defaults(&mut map, &url);
         }
-        Ok(Self { plain, client, place: Mutex::new(Place::new(url)), headers: map, policy: policy.clone() })
+        let (place, token) = (Mutex::new(Place::new(url)), token.clone());
+        Ok(Self { plain, client, place, headers: map, token, policy: policy.clone() })
     }
 
     /// The same server, another path of the same origin; `None` when it is of another origin or no URL.
@@ -104,7 +102,8 @@ impl Endpoint {
         let base = Arc::clone(&self.place.lock());
         let url = base.url.join(reference).ok().filter(|url| url.origin() == base.url.origin())?;
         let (client, headers, policy) = (self.client.clone(), self.headers.clone(), self.policy.clone());
-        Some(Self { plain: self.plain.clone(), client, place: Mutex::new(Place::new(url)), headers, policy })
+        let (plain, token) = (self.plain.clone(), self.token.clone());
+        Some(Self { plain, client, place: Mutex::new(Place::new(url)), headers, token, policy })
     }
 
     /// Scheme, host and port, for messages.
@@ -112,9 +111,53 @@ impl Endpoint {
         self.place.lock().url.origin().ascii_serialization()
     }
 
+    /// The token of a sign-in, if requests may carry one.
+    pub(super) fn token(&self) -> Option<&ServerToken> {
+        self.token.as_deref()
+    }
+
     /// Sends and waits for status and headers. Our own headers, one value for each name, win over configured ones of the
-    /// same name.
+    /// same name. A request that is refused because of its token is sent once more, if another token is there.
     pub(crate) async fn send(
+        &self,
+        method: Method,
+        mut headers: HeaderMap,
+        body: Option<RequestBody>,
+    ) -> Result<ServerResponse, NoResponse> {
+        let Some(token) = &self.token else { return self.follow(method, headers, body).await };
+        let carried = token.bearer().await;
+        if carried == Bearer::Nothing {
+            let response = self.follow(method, headers, body).await?;
+            if response.status() == StatusCode::UNAUTHORIZED {
+                Box::pin(token.refused(&carried, response.headers())).await;
+            } else {
+                token.accepted();
+            }
+            return Ok(response);
+        }
+        carry(&mut headers, &carried)?;
+        let response = self.follow(method.clone(), headers.clone(), body.clone()).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            token.accepted();
+            return Ok(response);
+        }
+        // Boxed: few requests are refused.
+        if !Box::pin(token.refused(&carried, response.headers())).await {
+            return Ok(response);
+        }
+        let carried = token.bearer().await;
+        carry(&mut headers, &carried)?;
+        let response = Box::pin(self.follow(method, headers, body)).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            Box::pin(token.refused(&carried, response.headers())).await;
+        } else {
+            token.accepted();
+        }
+        Ok(response)
+    }
+
+    /// Sends to where the server redirects to.
+    async fn follow(
         &self,
         method: Method,
         headers: HeaderMap,
@@ -239,6 +282,20 @@ impl Endpoint {
         };
         NoResponse::Network { why, sent }
     }
+}
+
+/// Puts the token into a request.
+fn carry(headers: &mut HeaderMap, bearer: &Bearer) -> Result<(), NoResponse> {
+    match bearer {
+        Bearer::Nothing => {}
+        Bearer::Token(value) => {
+            headers.insert(AUTHORIZATION, value.clone());
+        }
+        Bearer::Stuck(SignInFault { why, .. }) => {
+            return Err(NoResponse::Network { why: format!("its token is over, and {why}"), sent: false });
+        }
+    }
+    Ok(())
 }
 
 /// The headers that every request has, unless they are configured.

@@ -58,7 +58,7 @@ pub(crate) async fn open(
     resume: Option<String>,
     ctx: &OpenContext,
 ) -> Result<OpenedLink, OpenError> {
-    let make = || Endpoint::new(&target.url, &target.headers, &ctx.clients, &ctx.policy, &ctx.supervisor);
+    let make = || Endpoint::new(&target.url, &target.headers, ctx);
     if known == Some(Era::LegacySse) {
         match sse2024::open(make()?, ctx).await {
             Ok(opened) => return Ok(opened),

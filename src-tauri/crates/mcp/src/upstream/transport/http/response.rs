@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::policy::Policy;
+use domain::ports::SignInFault;
 use domain::task::payload::Payload;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use tokio::time::timeout;
 
+use crate::oauth::ServerToken;
 use crate::upstream::transport::OpenError;
 use crate::upstream::transport::line_connection::beginning;
 use crate::upstream::transport::link::LinkError;
@@ -155,13 +157,20 @@ pub(crate) async fn read(
 /// Sign-in and rate limits, from the status alone.
 fn refused(status: StatusCode, headers: &HeaderMap, from: &Endpoint, policy: &Policy) -> Result<(), LinkError> {
     match status {
-        StatusCode::UNAUTHORIZED => Err(LinkError::Unauthorized {
-            why: format!("`{}` wants a sign-in (HTTP 401)", from.origin()),
-            hint: "Store a valid token for this server: add it again with its `Authorization` header.".into(),
+        StatusCode::UNAUTHORIZED => Err(match from.token().map(ServerToken::why_refused) {
+            Some(SignInFault { why, hint }) => LinkError::Unauthorized { why, hint },
+            None => LinkError::Unauthorized {
+                why: format!("`{}` does not accept the token that is stored for it (HTTP 401)", from.origin()),
+                hint: "Change the server: store another token, or remove its `Authorization` header and sign in."
+                    .into(),
+            },
         }),
-        StatusCode::FORBIDDEN => Err(LinkError::Unauthorized {
-            why: format!("`{}` refuses access (HTTP 403)", from.origin()),
-            hint: "The token may lack a permission, or the server refuses this machine; ask who runs it.".into(),
+        StatusCode::FORBIDDEN => Err(match from.token().and_then(|token| token.forbidden(headers)) {
+            Some(SignInFault { why, hint }) => LinkError::Unauthorized { why, hint },
+            None => LinkError::Unauthorized {
+                why: format!("`{}` refuses access (HTTP 403)", from.origin()),
+                hint: "The token may lack a permission, or the server refuses this machine; ask who runs it.".into(),
+            },
         }),
         StatusCode::TOO_MANY_REQUESTS => Err(LinkError::RateLimited(retry_after(headers, policy))),
         StatusCode::SERVICE_UNAVAILABLE if headers.contains_key(RETRY_AFTER) => {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{HOUR, KIB, MINUTE, SECOND};
+use super::super::{HOUR, KIB, MINUTE, SECOND};
 
 /// What is kept of one server in one run of the core.
 #[derive(Debug, Clone, PartialEq, Eq)]

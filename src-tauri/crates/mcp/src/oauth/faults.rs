@@ -1,0 +1,154 @@
+//! Why a sign-in failed, in words for people.
+//!
+//! Texts of servers and issuers are capped, attributed and never quoted whole; codes, tokens and addresses with
+//! parameters are in no message.
+
+use domain::policy::plain_text;
+use domain::ports::{SecretError, SignInFault};
+use rmcp::transport::auth::AuthError;
+
+/// A quoted text fits on one line.
+const QUOTED_CHARS: usize = 160;
+
+/// What a person does when the issuer or the server does not keep to the protocol.
+const ASK_OPERATOR: &str = "Only who runs it can mend that. A token that you got there by other means works as well: change the server and give it \
+     as the header `Authorization`.";
+
+/// A fault with these two sentences.
+pub(crate) fn fault(why: impl Into<String>, hint: impl Into<String>) -> SignInFault {
+    SignInFault { why: why.into(), hint: hint.into() }
+}
+
+/// The server or the issuer does not do what the protocol says.
+pub(crate) fn broken(why: impl Into<String>) -> SignInFault {
+    fault(why, ASK_OPERATOR)
+}
+
+/// A text of somebody else, for a message.
+pub(crate) fn quoted(text: &str) -> String {
+    plain_text(text, QUOTED_CHARS)
+}
+
+/// Secrets cannot be kept.
+pub(crate) fn not_kept(error: &SecretError) -> SignInFault {
+    fault(
+        format!("the sign-in cannot be kept: {error}"),
+        "`taskwarden doctor` shows where secrets are stored and how to repair it; then sign in again.",
+    )
+}
+
+/// What kept the library from finding the issuer, or the issuer from giving a token. `at` is whom it talked to.
+pub(crate) fn of_library(error: &AuthError, at: &str) -> SignInFault {
+    match error {
+        AuthError::PkceUnsupported => broken(format!("`{at}` does not offer the proof (PKCE S256) that MCP demands")),
+        AuthError::AuthorizationServerMismatch { .. } => {
+            broken(format!("the place to sign in that `{at}` names calls itself by another name"))
+        }
+        AuthError::AuthorizationServerMissingIssuer { .. } => {
+            broken(format!("`{at}` does not say who it is, although it has to"))
+        }
+        AuthError::ProtectedResourceMetadataInvalid { .. } => {
+            broken(format!("what `{at}` publishes about signing in is not about this server"))
+        }
+        AuthError::AuthorizationServersUnavailable { authorization_servers, .. } => {
+            let named = quoted(&authorization_servers.join(", "));
+            fault(
+                format!("`{at}` names `{named}` as the place to sign in, which publishes nothing that can be used"),
+                "Try again later; if it stays so, only who runs it can mend that. Is the place in a private network, say \
+                 so: `--private-network`.",
+            )
+        }
+        AuthError::NoAuthorizationSupport => nothing_published(at),
+        AuthError::DiscoveryRequestFailed { .. } | AuthError::HttpError(_) => fault(
+            format!("what `{at}` publishes about signing in cannot be read"),
+            "Try again later. Is the place to sign in in a private network, say so: `--private-network`.",
+        ),
+        AuthError::TokenRefreshFailed(_) => fault(
+            format!("`{at}` could not be asked to renew the token"),
+            "Taskwarden tries again automatically; check that it can be reached.",
+        ),
+        AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired | AuthError::TokenExpired => expired(at),
+        AuthError::TokenExchangeFailed(_) => broken(format!("`{at}` gave no token that can be used")),
+        // Their texts hold what somebody else wrote.
+        _ => broken(format!("signing in at `{at}` failed: it does not answer as the protocol says")),
+    }
+}
+
+/// Somebody else answered than was asked. Nothing of the answer is shown.
+pub(crate) fn another_issuer(at: &str) -> SignInFault {
+    fault(
+        format!("the answer is not from `{at}`, where the sign-in began"),
+        "Do not enter a password at the page that is open. Sign in again; if it happens again, somebody may be trying to \
+         get at your sign-in.",
+    )
+}
+
+/// There is nothing to find.
+pub(crate) fn nothing_published(at: &str) -> SignInFault {
+    fault(
+        format!("`{at}` does not say where to sign in"),
+        "It may want a token that you get from who runs it: change the server and give it as the header \
+         `Authorization`.",
+    )
+}
+
+/// The token is over, and cannot be renewed without a person.
+pub(crate) fn expired(at: &str) -> SignInFault {
+    fault(format!("`{at}` does not renew the sign-in any more"), "Sign in again.")
+}
+
+/// The issuer does not know the client any more.
+pub(crate) fn client_forgotten(at: &str) -> SignInFault {
+    fault(format!("`{at}` does not know Taskwarden any more"), "Sign in again; it is registered there anew.")
+}
+
+/// A client that a person registered by hand is not accepted.
+pub(crate) fn own_client_refused(at: &str) -> SignInFault {
+    fault(
+        format!("`{at}` does not accept the client, or not its secret"),
+        "Check both there, and sign in with the right `--client-id` and `--client-secret`.",
+    )
+}
+
+/// Whether a failed request for a token says that the issuer does not know the client. The library gives its code only in
+/// the text of the error.
+pub(crate) fn is_unknown_client(error: &AuthError) -> bool {
+    let (AuthError::TokenRefreshFailed(text) | AuthError::TokenExchangeFailed(text)) = error else { return false };
+    let code = text.strip_prefix("Server returned error response: ").unwrap_or_default();
+    ["invalid_client", "unauthorized_client"].iter().any(|unknown| {
+        code.strip_prefix(unknown).is_some_and(|rest| rest.chars().next().is_none_or(|next| !next.is_alphanumeric()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_is_unknown_is_told_from_texts_that_only_say_so() {
+        let failed = |text: &str| AuthError::TokenRefreshFailed(text.into());
+        for text in ["invalid_client", "invalid_client: no such client", "unauthorized_client"] {
+            assert!(is_unknown_client(&failed(&format!("Server returned error response: {text}"))), "{text}");
+        }
+        for text in ["Server returned error response: invalid_request: invalid_client", "invalid_client", ""] {
+            assert!(!is_unknown_client(&failed(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_text_of_the_issuer_is_in_a_message() {
+        let secret = "code=s3cret";
+        for error in [
+            AuthError::TokenExchangeFailed(secret.into()),
+            AuthError::TokenRefreshFailed(secret.into()),
+            AuthError::TokenRefreshRejected(secret.into()),
+            AuthError::RegistrationFailed(secret.into()),
+            AuthError::OAuthError(secret.into()),
+            AuthError::MetadataError(secret.into()),
+        ] {
+            let fault = of_library(&error, "auth.example");
+            assert!(!format!("{fault:?}").contains(secret), "{fault:?}");
+            assert!(fault.why.contains("auth.example") && !fault.hint.is_empty(), "{fault:?}");
+        }
+    }
+}
