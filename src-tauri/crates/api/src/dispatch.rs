@@ -39,6 +39,7 @@ use crate::calls::plans::{MakePlan, RunPlanInput, ShowPlan};
 use crate::calls::rules::RuleList;
 use crate::calls::servers::change::ChangeServer;
 use crate::calls::servers::running::{ActOnServer, ReadServerLog, ServerActed};
+use crate::calls::servers::sign_in::{AwaitSignIn, BeginSignIn, FinishSignIn};
 use crate::calls::servers::tools::{OneChangedTool, SeeTools, ServerTools};
 use crate::calls::servers::{
     AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved,
@@ -64,6 +65,7 @@ use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
 use crate::dto::server::observed::{ServerLogDto, ServerRunning, ServerTimesDto};
+use crate::dto::server::sign_in::{SignInBegunDto, SignInShown, SignedOutDto};
 use crate::dto::server::tools::ToolDiff;
 use crate::dto::{
     AddressDto, AuditVerifiedDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto,
@@ -139,6 +141,11 @@ calls! {
     "servers.running" reads Read server_running: OneServer => ServerRunning;
     "servers.restart" acts Configure server_restart: ActOnServer => ServerActed;
     "servers.end" acts Cancel server_end: ActOnServer => ServerActed;
+    "signIns.begin" acts Configure sign_in_begin: BeginSignIn => SignInBegunDto;
+    "signIns.finish" acts Configure sign_in_finish: FinishSignIn => SignInShown;
+    "signIns.wait" reads Read sign_in_wait: AwaitSignIn => SignInShown;
+    "signIns.giveUp" acts Configure sign_in_give_up: OneServer => SignInShown;
+    "signIns.signOut" acts Configure sign_in_sign_out: OneServer => SignedOutDto;
     "demo.address" acts Configure demo_address: Nothing => AddressDto;
     "tasks.start" acts Decide task_start: StartTask => TaskDto;
     "tasks.list" reads Read task_list: ListTasks => TaskListDto;

@@ -263,6 +263,7 @@ impl From<EngineError> for ApiError {
                 Self::new(Code::NotFound, message, "`taskwarden alarms list` shows the alarms with their ids.")
             }
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
+            EngineError::SignIn(fault) => Self::new(Code::Refused, message, fault.hint),
             EngineError::Arguments(inner) => inner.into(),
             EngineError::Refused(inner) => inner.into(),
             EngineError::TooManyOpenCalls { .. } | EngineError::OverShare { .. } => {

@@ -155,7 +155,12 @@ fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Ends a command at Ctrl-C, unless the command handles it first. Cores shut down in their own way.
 async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> CommandResult {
-    if matches!(command, Command::Serve(_) | Command::DemoServer(_) | Command::Keep(_)) {
+    let handles_it = match &command {
+        Command::Serve(_) | Command::DemoServer(_) | Command::Keep(_) => true,
+        Command::Servers(command) => command.handles_interrupt(),
+        _ => false,
+    };
+    if handles_it {
         return perform(command, screen, wrap).await;
     }
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());

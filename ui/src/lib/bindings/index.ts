@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "alarmRaised" | "alarmEnded" | "alarmDismissed";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -2279,7 +2279,7 @@ notOffered?: NotOfferedToolsDto,
 cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
 refusedQuestions: RefusedQuestionsDto | null,
-/** The sign-in to it; null where there is none and none was asked for. */
+/** The sign-in to it; null where it asked for none, or has a token of its own in its headers. */
 signIn: SignInDto | null, };
 
 /** How the server of a lost task was ended, when and by whom. */
@@ -2611,6 +2611,8 @@ serverHost: string,
 issuer: string,
 /** The permissions that are asked for; empty where the server names none. */
 scopes: Array<string>,
+/** When the wait began: a sign-in from before has an earlier `at`. */
+since: string,
 /** Until when the browser is waited for. */
 until: string, };
 

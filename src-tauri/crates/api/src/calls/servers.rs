@@ -2,10 +2,11 @@
 //!
 //! Nothing is contacted before a person saw the address and agreed, and what was agreed to is recorded with it. Showing the
 //! address and asking is the door's part (the command line, the window). What a person does to a server that is there is in
-//! `change.rs` and `running.rs`, its tools are in `tools.rs`.
+//! `change.rs`, `running.rs` and `sign_in.rs`, its tools are in `tools.rs`.
 
 pub mod change;
 pub mod running;
+pub mod sign_in;
 pub mod tools;
 
 use std::collections::BTreeMap;
@@ -243,6 +244,7 @@ impl Api {
         let fact = fact(&server, caller, Verb::ServerRemoved, self.now());
         self.registry.remove_server(server.id, vec![fact]).await?;
         live.engine.server_removed(server.id).await?;
+        live.engine.forget_sign_in(&server).await;
         forget_secrets(live, server.id, secret_names(&server.address).iter());
         Ok(ServerRemoved { name: server.name, lost_tasks: open })
     }
@@ -262,6 +264,7 @@ impl Api {
                 not_offered: engine.map(|engine| engine.tools_not_offered(server.id)).unwrap_or_default(),
                 cancels: self.registry.cancels(server.id).await?,
                 refused_questions: engine.and_then(|engine| engine.refused_questions(server.id)),
+                sign_in: engine.map(|engine| engine.sign_in_status(server)).unwrap_or_default(),
             },
         ))
     }

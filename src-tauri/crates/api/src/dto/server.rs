@@ -4,6 +4,7 @@
 //! `unknown` when no core runs.
 
 pub mod observed;
+pub mod sign_in;
 pub mod tools;
 
 use std::collections::BTreeMap;
@@ -12,11 +13,12 @@ use domain::policy::{TOOL_NAME_CHARS, escaped_text};
 use domain::ports::{CancelFacts, ToolFacts};
 use domain::server::tool_names::{NotOffered, NotOfferedCounts, not_offered};
 use domain::server::{Dialect, Era, Server, ServerAddress, ServerHealth};
-use engine::{RefusedQuestions, UsualResult};
+use engine::{RefusedQuestions, SignInStatus, UsualResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use self::sign_in::SignInDto;
 use super::words::words;
 use super::{TaskFigures, iso};
 
@@ -122,6 +124,9 @@ pub struct ServerDto {
     /// Questions of it that nobody saw, because too many were open; null when there were none in this run of the core.
     #[serde(default)]
     pub refused_questions: Option<RefusedQuestionsDto>,
+    /// The sign-in to it; null where it asked for none, or has a token of its own in its headers.
+    #[serde(default)]
+    pub sign_in: Option<SignInDto>,
 }
 
 /// How many tools of a server are not offered to agents, and why.
@@ -284,6 +289,7 @@ pub(crate) struct ServerContext {
     pub(crate) not_offered: NotOfferedCounts,
     pub(crate) cancels: CancelFacts,
     pub(crate) refused_questions: Option<RefusedQuestions>,
+    pub(crate) sign_in: SignInStatus,
 }
 
 fn is_none(count: &u64) -> bool {
@@ -422,6 +428,7 @@ impl ServerDto {
             not_offered,
             cancels,
             refused_questions,
+            sign_in,
         } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
@@ -457,6 +464,7 @@ impl ServerDto {
             },
             refused_questions: refused_questions
                 .map(|refused| RefusedQuestionsDto { count: refused.count, since: iso(refused.since) }),
+            sign_in: SignInDto::of(sign_in),
         }
     }
 }

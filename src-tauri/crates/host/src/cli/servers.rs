@@ -1,11 +1,12 @@
-//! `taskwarden servers`: add, list, show, tools, log, restart, end and remove.
+//! `taskwarden servers`: add, list, show, tools, log, restart, end, sign in and out, and remove.
 //!
-//! Adding is in `add.rs`, the log and the end of a process in `running.rs`. Health is current and only known while a core runs; everything else is as last negotiated.
+//! Adding is in `add.rs`, the log and the end of a process in `running.rs`, signing in and out in `sign_in.rs`. Health is current and only known while a core runs; everything else is as last negotiated.
 //! Nothing is contacted from here.
 
 mod add;
 pub(crate) mod consent;
 mod running;
+mod sign_in;
 mod tools;
 
 use anstyle::AnsiColor;
@@ -65,6 +66,13 @@ pub(crate) enum ServersCommand {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Sign in to a server that asks for it, in a browser.
+    SignIn(sign_in::SignInArgs),
+    /// Sign out of a server: its tokens are forgotten here, and given up where they came from.
+    SignOut {
+        /// The server's name.
+        name: String,
+    },
     /// Remove a server. Its tasks stay on record.
     Remove {
         /// The server's name.
@@ -73,6 +81,13 @@ pub(crate) enum ServersCommand {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+impl ServersCommand {
+    /// Whether it ends at Ctrl-C by itself, because the core has to hear of it.
+    pub(crate) const fn handles_interrupt(&self) -> bool {
+        matches!(self, Self::SignIn(_))
+    }
 }
 
 pub(crate) async fn run(command: ServersCommand, config: &Config, screen: &Screen) -> CommandResult {
@@ -84,6 +99,8 @@ pub(crate) async fn run(command: ServersCommand, config: &Config, screen: &Scree
         ServersCommand::Log { name, follow } => running::log(name, follow, config, screen).await,
         ServersCommand::Restart { name, yes } => running::act(Act::Restart, name, yes, config, screen).await,
         ServersCommand::End { name, yes } => running::act(Act::End, name, yes, config, screen).await,
+        ServersCommand::SignIn(input) => sign_in::sign_in(input, config, screen).await,
+        ServersCommand::SignOut { name } => sign_in::sign_out(name, config, screen).await,
         ServersCommand::Remove { name, yes } => remove(name, yes, config, screen).await,
     }
 }
@@ -182,6 +199,13 @@ async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
     screen.line(&format!("  address      {}", address_line(&server.address)));
     for (what, words) in address_details(&server.address) {
         screen.line(&format!("  {what:<12} {words}"));
+    }
+    if let Some(sign_in) = &server.sign_in {
+        screen.line(&format!("  sign-in      {}", sign_in::line(sign_in)));
+        if !sign_in.missing_scopes.is_empty() {
+            let missing = one_line(&sign_in.missing_scopes.join(" "));
+            screen.line(&format!("  wants        {missing}; sign in again to ask for it"));
+        }
     }
     screen.line(&format!("  speaks       {}", protocol(&server)));
     screen.line(&format!("  open tasks   {}", server.figures.open));

@@ -105,6 +105,7 @@ describe("signing in to a server", () => {
           serverHost: "mcp.linear.app",
           issuer: "https://auth.linear.app",
           scopes: [],
+          since: "2026-11-21T14:55:00.000Z",
           until: "2026-11-21T15:00:00.000Z",
         };
       },

@@ -69,6 +69,7 @@ export function aBegunSignIn(server: ServerDto, now: number, change: Partial<Sig
     address: `${issuer}/authorize?${asked.toString()}`,
     host: new URL(issuer).host,
     serverHost,
+    since: iso(now),
     issuer,
     scopes: SCOPES,
     until: iso(now + WAIT_MS),

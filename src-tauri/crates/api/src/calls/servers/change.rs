@@ -100,12 +100,23 @@ impl Api {
         }
         let unused = secret_names(&before.address).iter().filter(|name| !secret_names(&server.address).contains(name));
         forget_secrets(live, before.id, unused);
+        if url(&before.address) != url(&server.address) {
+            // A token is never sent to another address than the one that it was made for.
+            live.engine.forget_sign_in(&before).await;
+        }
         live.engine.note_server_act(server.id, ServerAct::Change, &caller.person);
         live.engine.server_changed(server.id).await?;
         let limit = self.policy.probe_first_output.saturating_add(self.policy.initialize_limit);
         live.engine.settled(server.id, limit).await;
         let server = self.registry.server(server.id).await?.ok_or(engine::EngineError::UnknownServer)?;
         self.server_dto(&server, &self.registry.tallies().await?).await
+    }
+}
+
+fn url(address: &ServerAddress) -> Option<&str> {
+    match address {
+        ServerAddress::Http { url, .. } => Some(url),
+        ServerAddress::Stdio { .. } => None,
     }
 }
 

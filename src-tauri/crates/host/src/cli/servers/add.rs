@@ -138,6 +138,14 @@ fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
         HealthKind::Unknown | HealthKind::Connecting | HealthKind::Down | HealthKind::Blocked => {
             let why = server.health.why.as_deref().map_or_else(|| "it has not answered yet".into(), one_line);
             let hint = server.health.hint.as_deref().unwrap_or("It will be tried again automatically.");
+            let wants = server.sign_in.as_ref().is_some_and(|sign_in| sign_in.needed.is_some());
+            if wants {
+                let name = &server.name;
+                screen.line(&format!(
+                    "Added `{name}`. It answers once you are signed in: taskwarden servers sign-in {name}"
+                ));
+                return Ok(DONE);
+            }
             screen.line(&format!("Added `{}`, but it cannot be reached.", server.name));
             if !server.stderr_tail.trim().is_empty() {
                 screen.note(&format!("Last lines of its standard error:\n{}", quoted(last_lines(&server.stderr_tail))));
