@@ -31,6 +31,7 @@ mod loop_alarms;
 mod peers;
 mod repeated_calls;
 mod revocation;
+mod sign_in;
 mod silent_core;
 mod statements;
 mod stored_limits;
