@@ -1,7 +1,7 @@
 //! The token of one server: what goes into its requests, and when it is renewed.
 //!
 //! Reading it costs a request one uncontended lock. It is renewed before it ends, one renewal at a time (`renewal.rs`).
-//! A server that refuses it is believed once: a token that was just given is not renewed again.
+//! When the server refuses it, it is renewed once; one that was renewed for that reason is not renewed again at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,7 +252,7 @@ impl ServerToken {
             let is_new = state.since_refusal.is_some_and(|since| since.elapsed() < rest);
             if is_new || !state.can_renew {
                 let why = if is_new {
-                    "does not accept the token that was just given for it"
+                    "does not accept the token that was just renewed for it"
                 } else {
                     "does not accept the token any more"
                 };

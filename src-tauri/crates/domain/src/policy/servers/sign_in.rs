@@ -19,7 +19,8 @@ pub struct SignInPolicy {
     /// The renewal is earlier by up to this part of the lifetime, in percent, so that servers of one issuer do not renew
     /// at once. Judgement.
     pub renew_jitter_percent: u32,
-    /// A token that is younger is not renewed because the server refuses it. setup.md §3.3 (5): 10 s.
+    /// A token that was renewed because the server refused the one before is not renewed again for that reason within
+    /// this time. setup.md §3.3 (5): 10 s.
     pub renew_rest: Duration,
     /// A renewal that failed for a reason that may pass is tried again after this. Judgement.
     pub renew_again: Duration,

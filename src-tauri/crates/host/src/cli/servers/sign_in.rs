@@ -198,7 +198,7 @@ fn told(name: &str, begun: &SignInBegunDto, shown: SignInShown, screen: &Screen)
     }
 }
 
-/// ` at https://auth.example, may: files:read, until 14:00`.
+/// ` at https://auth.example, with the permissions files:read; it is renewed automatically.`
 fn details(sign_in: &SignInDto) -> String {
     let issuer = sign_in.issuer.as_deref().map(|issuer| format!(" at {}", one_line(issuer))).unwrap_or_default();
     let scopes = match sign_in.scopes.is_empty() {
