@@ -4,6 +4,7 @@
 //! secrets or upstream ids. The registry links each row to the one before by hash (ruling 8).
 
 pub mod decision_origin;
+pub mod receipt;
 mod unknown_word;
 
 use std::fmt;
@@ -176,12 +177,16 @@ pub enum Verb {
     AlarmEnded,
     /// A person dismissed an alarm.
     AlarmDismissed,
+    /// Agents made calls; the note names their receipts and the root over them.
+    Called,
+    /// Calls of this time may have left no receipt; the note says when and why.
+    ReceiptsMissing,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 60] = [
+    pub const ALL: [Self; 62] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -242,6 +247,8 @@ impl Verb {
         Self::AlarmRaised,
         Self::AlarmEnded,
         Self::AlarmDismissed,
+        Self::Called,
+        Self::ReceiptsMissing,
     ];
 
     /// The word of the export format.
@@ -308,6 +315,8 @@ impl Verb {
             Self::AlarmRaised => "alarmRaised",
             Self::AlarmEnded => "alarmEnded",
             Self::AlarmDismissed => "alarmDismissed",
+            Self::Called => "called",
+            Self::ReceiptsMissing => "receiptsMissing",
             Self::Unknown(word) => word,
         }
     }

@@ -25,6 +25,10 @@ pub use registry::checkpoints::{
 };
 pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
+pub use registry::receipts::{
+    BrokenReceipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow, ReceiptRows, ReceiptStore,
+    StoredBatch,
+};
 pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::storage::{
     AuditCheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,

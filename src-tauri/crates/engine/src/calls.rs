@@ -11,6 +11,7 @@ pub(crate) mod handle_release;
 pub(crate) mod lineage;
 pub(crate) mod loop_detector;
 pub(crate) mod pending_call;
+pub(crate) mod receipts;
 pub(crate) mod recording;
 pub(crate) mod show_sweep;
 pub(crate) mod unrecorded;

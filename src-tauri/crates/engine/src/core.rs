@@ -26,6 +26,7 @@ use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
 use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
+use crate::tasks::audit_log::call_receipts::ReceiptState;
 use crate::tasks::audit_log::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::{Applied, TaskLedger};
@@ -62,6 +63,8 @@ pub(crate) struct EngineCore {
     /// What people decided to answer in advance.
     pub(crate) standing: StandingAnswers,
     pub(crate) retention: RetentionState,
+    /// Receipts of calls on their way to the registry.
+    pub(crate) receipts: ReceiptState,
     /// Who signs the audit log.
     pub(crate) checkpoints: CheckpointState,
     /// Where copies of checkpoints go.

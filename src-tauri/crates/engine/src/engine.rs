@@ -35,6 +35,7 @@ use crate::runtime::time::Time;
 use crate::servers::open_connection;
 use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
+use crate::tasks::audit_log::call_receipts::{self, ReceiptState};
 use crate::tasks::audit_log::checkpoints::CheckpointState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
@@ -86,10 +87,13 @@ impl Engine {
         core.gauges.add(move |rows| {
             call_share::gauge(&counted, rows);
             loop_detector::gauge(&counted, rows);
+            call_receipts::gauge(&counted, rows);
             agent_budgets::gauge(&counted, rows);
             limit_gauges::gauge(&counted, rows);
         });
         let servers = core.registry.servers().await?;
+        // Before anything else is recorded: the first row of a run says what the run before may have lost.
+        Box::pin(call_receipts::begin(&core)).await?;
         // Boxed: what they hold while they wait is large, and every start would carry it.
         Box::pin(restart::recover(&core, &servers)).await?;
         Box::pin(interrupted_calls::record(&core, &servers)).await?;
@@ -152,6 +156,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         budget,
         standing,
         retention: RetentionState::new(policy.retention.clone()),
+        receipts: ReceiptState::default(),
         checkpoints: CheckpointState::default(),
         anchors: AnchorState::default(),
         sign_ins: SignInState::default(),
@@ -181,6 +186,7 @@ fn spawn_workers(core: &Arc<EngineCore>) {
     steady("notices", |core| Box::pin(notices::run(core)));
     steady("presences", |core| Box::pin(presence::run(core)));
     steady("receipts", |core| Box::pin(delivery_receipts::run(core)));
+    steady("call receipts", |core| Box::pin(call_receipts::run(core)));
     steady("counting", |core| Box::pin(budget::flush::count(core)));
     steady("text index", |core| Box::pin(text_index::run(core)));
     steady("budget", |core| Box::pin(budget::flush::keep(core)));

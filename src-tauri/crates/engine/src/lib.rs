@@ -27,6 +27,7 @@ pub use attention::standing_answers::RememberAnswer;
 pub use budget::{AgentBudget, AgentTraffic, Conversation, Passed, PendingResult, PendingResultState, UsualResult};
 pub use calls::admission::StartCall;
 pub use calls::agent_call::{AgentCall, CallOutcome, HangUp};
+pub use calls::receipts::LocalCall;
 pub use calls::recording::RecordingState;
 pub use calls::unrecorded::UnrecordedCall;
 pub use connections::connection::RefusedQuestions;

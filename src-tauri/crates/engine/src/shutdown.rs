@@ -14,7 +14,7 @@ use crate::connections::task_needs::holds_server;
 use crate::decisions::deliver;
 use crate::engine::Engine;
 use crate::recovery::restart::may_live_on;
-use crate::tasks::audit_log::{anchors, checkpoints};
+use crate::tasks::audit_log::{anchors, call_receipts, checkpoints};
 use crate::tasks::{delivery_receipts, sweep};
 
 impl Engine {
@@ -52,6 +52,7 @@ impl Engine {
         sweep::flush(core).await;
         delivery_receipts::flush(core).await;
         presence::flush(core).await;
+        call_receipts::finish(core).await;
         checkpoints::finish(core).await;
         anchors::finish(core).await;
         core.intents.flushed().await;

@@ -15,6 +15,7 @@ mod migrate;
 mod open;
 mod port;
 pub(crate) mod read;
+mod receipt_store;
 mod retention;
 pub(crate) mod tables;
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub async fn check(registry: &dyn Registry) {
     plans::check(registry).await;
     agents::control::check(registry).await;
     agents::alarms::check(registry).await;
+    agents::receipts::check(registry).await;
     servers::routes::check(registry).await;
     storage::checkpoints::check(registry).await;
     storage::check(registry).await;

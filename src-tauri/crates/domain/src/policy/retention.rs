@@ -40,6 +40,12 @@ pub struct RetentionPolicy {
     /// How long a reply that its agent never got is kept whatever the limits say; then it goes like any other.
     /// Judgement: far more than the time in which a repeated call is given it (`GatewayPolicy::repeat_within`).
     pub undelivered_for: Duration,
+    /// Receipts of calls that are older are removed, in whole batches, and none is kept longer than the audit log. What the
+    /// log has of a batch stays. Judgement: three times as long as payloads, so that a quarter can be looked into.
+    pub receipt_age: Duration,
+    /// Receipts beyond this number are removed before their age, the oldest first, so that calls without end fill no disk.
+    /// Judgement: 2.5 GB, as much as payloads have.
+    pub receipts: u64,
     /// Audit segments whose rows are all older are removed. Judgement: as tasks.
     pub audit_age: Duration,
     /// Rows of an audit segment. audit.md §3.3: a multiple of 256.
@@ -78,6 +84,8 @@ impl Default for RetentionPolicy {
             agent_tasks: 250_000,
             server_tasks: 250_000,
             undelivered_for: 60 * MINUTE,
+            receipt_age: 90 * DAY,
+            receipts: 10_000_000,
             audit_age: 400 * DAY,
             segment_rows: 4_096,
             removed_at_once: 200,
@@ -100,6 +108,8 @@ impl RetentionPolicy {
         Self {
             payload_age: self.payload_age.max(other.payload_age),
             task_age: self.task_age.max(other.task_age),
+            receipt_age: self.receipt_age.max(other.receipt_age),
+            receipts: self.receipts.max(other.receipts),
             audit_age: self.audit_age.max(other.audit_age),
             payload_bytes: self.payload_bytes.max(other.payload_bytes),
             agent_payload_bytes: self.agent_payload_bytes.max(other.agent_payload_bytes),
@@ -109,6 +119,12 @@ impl RetentionPolicy {
             server_tasks: self.server_tasks.max(other.server_tasks),
             ..self.clone()
         }
+    }
+
+    /// How long receipts are kept: never longer than the rows that vouch for them.
+    #[must_use]
+    pub fn receipts_kept_for(&self) -> Duration {
+        self.receipt_age.min(self.audit_age)
     }
 
     /// Whether something may go by these limits that stays by the others.
@@ -126,6 +142,8 @@ impl RetentionPolicy {
         rule(self.payload_age >= DAY, "retention.payload_age", "must be a day or more")?;
         rule(self.task_age >= self.payload_age, "retention.task_age", "must not be below payload_age")?;
         rule(self.audit_age >= self.task_age, "retention.audit_age", "must not be below task_age")?;
+        rule(self.receipt_age >= DAY, "retention.receipt_age", "must be a day or more")?;
+        rule(self.receipts > 0, "retention.receipts", "must be above zero")?;
         rule(self.payload_bytes > 0, "retention.payload_bytes", "must be above zero")?;
         rule(
             (1..=self.payload_bytes).contains(&self.agent_payload_bytes),
@@ -169,6 +187,8 @@ mod tests {
         for lower in [
             RetentionPolicy { payload_age: DAY, ..limits() },
             RetentionPolicy { task_age: DAY, ..limits() },
+            RetentionPolicy { receipt_age: DAY, ..limits() },
+            RetentionPolicy { receipts: 1, ..limits() },
             RetentionPolicy { audit_age: DAY, ..limits() },
             RetentionPolicy { payload_bytes: 1, ..limits() },
             RetentionPolicy { agent_payload_bytes: 1, ..limits() },

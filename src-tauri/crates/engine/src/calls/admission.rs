@@ -15,13 +15,16 @@ use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
 use domain::server::halt::HaltedWork;
 use domain::task::payload::Payload;
 use domain::task::{Audience, NewCall, TaskHandle, TaskRunLimits};
+use futures::FutureExt;
 
 use crate::calls::agent_call::{AgentCall, CallOutcome};
 use crate::calls::call_share::check_agent_share;
 use crate::calls::dedup::may_join;
 use crate::calls::pending_call::{CallResult, PendingCall};
+use crate::calls::receipts::OpenReceipt;
 use crate::calls::recording;
 use crate::calls::unrecorded::CallerReply;
+use crate::connections::call_log::AgentCalls;
 use crate::connections::call_reply::send;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::task_needs::holds_server;
@@ -114,11 +117,18 @@ impl Engine {
         Ok(id)
     }
 
-    /// Makes a call of an agent. Dropping the future is the agent hanging up before there is a row ([`HangUp`](super::agent_call::HangUp)).
+    /// Makes a call of an agent, which leaves its receipt. Dropping the future is the agent hanging up before there is a row
+    /// ([`HangUp`](super::agent_call::HangUp)).
     ///
     /// # Errors
     /// When the agent has no access, the server is unknown or unreachable, or nothing could be sent.
-    pub async fn agent_call(&self, call: AgentCall) -> Result<CallOutcome, EngineError> {
+    pub fn agent_call(&self, call: AgentCall) -> impl Future<Output = Result<CallOutcome, EngineError>> {
+        let calls = self.core.calls.loops.log.of(call.agent);
+        let receipt = OpenReceipt::of(&self.core, &calls, &call);
+        self.admitted_call(call, calls).inspect(move |answer| receipt.leave(answer))
+    }
+
+    async fn admitted_call(&self, call: AgentCall, calls: Arc<AgentCalls>) -> Result<CallOutcome, EngineError> {
         let core = &self.core;
         let snapshot = core.access.snapshot();
         if !snapshot.has_access(call.agent) {
@@ -128,7 +138,7 @@ impl Engine {
         // A further round is the same call.
         let noted = call.continuation.is_none().then(|| {
             let called = CalledTool { server: call.server, tool: Arc::clone(&call.tool) };
-            core.calls.loops.log.called(call.agent, called, call.arguments.as_str())
+            core.calls.loops.log.called(calls, called, call.arguments.as_str())
         });
         let mut rules = snapshot.resolve(call.agent, call.server, &call.tool);
         if !call.abilities.elicitation {

@@ -1,7 +1,9 @@
-//! What agents call, noted on the way of each call: fingerprints and a few numbers, never an argument or a result.
+//! What agents call, noted on the way of each call: fingerprints for alarms, and receipts that wait to be stored.
 //!
-//! Each agent has a lock of its own, held for a push into a ring of fixed size. Nothing is decided and nothing is stored
-//! here; `calls/loop_detector.rs` looks at it at intervals.
+//! Each agent has locks of its own, held for a push into a ring of fixed size or a list of limited size. Nothing is decided
+//! and nothing is stored here; `calls/loop_detector.rs` and `tasks/audit_log/call_receipts.rs` look at it at intervals.
+
+mod waiting_receipts;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -18,11 +20,15 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use self::waiting_receipts::{AgentReceipts, ReceiptQueue, TakenReceipts};
+
 /// The calls of all agents of this run.
 pub(crate) struct CallLog {
     /// Written when an agent makes its first call.
     agents: RwLock<HashMap<AgentId, Arc<AgentCalls>>>,
     news: Arc<CallNews>,
+    /// What all agents together have waiting.
+    pub(crate) receipts: Arc<ReceiptQueue>,
     /// What the times of calls are counted from.
     began: Instant,
 }
@@ -43,6 +49,8 @@ pub(crate) struct AgentCalls {
     most_open: AtomicU32,
     is_new: AtomicBool,
     news: Arc<CallNews>,
+    /// Receipts that wait to be stored.
+    pub(crate) receipts: AgentReceipts,
 }
 
 /// One call that was noted. It counts as in flight until this is dropped.
@@ -53,15 +61,19 @@ pub(crate) struct NotedCall {
 
 impl Default for CallLog {
     fn default() -> Self {
-        Self { agents: RwLock::default(), news: Arc::default(), began: Instant::now() }
+        Self { agents: RwLock::default(), news: Arc::default(), receipts: Arc::default(), began: Instant::now() }
     }
 }
 
 impl CallLog {
-    /// Notes a call of an agent.
-    pub(crate) fn called(&self, agent: AgentId, called: CalledTool, arguments: &str) -> NotedCall {
+    /// The calls of one agent.
+    pub(crate) fn of(&self, agent: AgentId) -> Arc<AgentCalls> {
         let calls = self.agents.read().get(&agent).cloned();
-        let calls = calls.unwrap_or_else(|| self.first_call(agent));
+        calls.unwrap_or_else(|| self.first_call(agent))
+    }
+
+    /// Notes a call of an agent.
+    pub(crate) fn called(&self, calls: Arc<AgentCalls>, called: CalledTool, arguments: &str) -> NotedCall {
         let open = calls.open.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         calls.most_open.fetch_max(open, Ordering::Relaxed);
         let fingerprint = self.news.fingerprint(&called, arguments);
@@ -79,6 +91,7 @@ impl CallLog {
                 most_open: AtomicU32::new(0),
                 is_new: AtomicBool::new(false),
                 news: Arc::clone(&self.news),
+                receipts: AgentReceipts::new(Arc::clone(&self.receipts)),
             })
         });
         Arc::clone(calls)
@@ -94,6 +107,12 @@ impl CallLog {
         while !self.news.is_there.load(Ordering::Acquire) {
             self.news.wake.notified().await;
         }
+    }
+
+    /// Takes the receipts of all agents that wait, in the order of their time.
+    pub(crate) fn take_receipts(&self) -> TakenReceipts {
+        let agents: Vec<Arc<AgentCalls>> = self.agents.read().values().cloned().collect();
+        TakenReceipts::of(agents.iter().map(|calls| calls.receipts.take()))
     }
 
     /// All agents that ever called, with whether they did since the last look. What is noted from now on is news.
@@ -189,7 +208,7 @@ mod tests {
     fn a_call_is_in_flight_until_it_is_dropped_and_the_most_at_once_is_told_once() {
         let log = CallLog::default();
         let agent = AgentId::from_random(1);
-        let open: Vec<NotedCall> = (0..3).map(|_| log.called(agent, tool("search"), "{}")).collect();
+        let open: Vec<NotedCall> = (0..3).map(|_| log.called(log.of(agent), tool("search"), "{}")).collect();
         drop(open);
         let [(_, calls, true)] = &log.look()[..] else { panic!("one agent called") };
         assert_eq!((calls.take_most_open(), calls.take_most_open()), (3, 0));

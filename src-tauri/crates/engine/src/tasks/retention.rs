@@ -95,7 +95,8 @@ fn sure_limits(core: &EngineCore, limits: RetentionPolicy) -> RetentionPolicy {
     if core.time.ages_are_sure() {
         return limits;
     }
-    RetentionPolicy { payload_age: Duration::MAX, task_age: Duration::MAX, audit_age: Duration::MAX, ..limits }
+    let never = Duration::MAX;
+    RetentionPolicy { payload_age: never, task_age: never, receipt_age: never, audit_age: never, ..limits }
 }
 
 /// Reads the limits that people set.

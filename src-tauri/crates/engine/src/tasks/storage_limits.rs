@@ -99,6 +99,8 @@ fn numbers(limits: &RetentionPolicy) -> Value {
     json!({
         "payloadAgeMs": ms(limits.payload_age),
         "taskAgeMs": ms(limits.task_age),
+        "receiptAgeMs": ms(limits.receipt_age),
+        "receipts": limits.receipts,
         "auditAgeMs": ms(limits.audit_age),
         "payloadBytes": limits.payload_bytes,
         "agentPayloadBytes": limits.agent_payload_bytes,
@@ -115,6 +117,8 @@ fn limits_of(value: &Value, built_in: RetentionPolicy) -> RetentionPolicy {
     RetentionPolicy {
         payload_age: days("payloadAgeMs", built_in.payload_age),
         task_age: days("taskAgeMs", built_in.task_age),
+        receipt_age: days("receiptAgeMs", built_in.receipt_age),
+        receipts: number("receipts").unwrap_or(built_in.receipts),
         audit_age: days("auditAgeMs", built_in.audit_age),
         payload_bytes: number("payloadBytes").unwrap_or(built_in.payload_bytes),
         agent_payload_bytes: number("agentPayloadBytes").unwrap_or(built_in.agent_payload_bytes),

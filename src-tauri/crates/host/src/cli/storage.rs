@@ -36,7 +36,7 @@ enum StorageAction {
     /// Show what is stored, the limits, and what cleaning up would remove now.
     Show,
     /// Set how long, and how much, is kept. Shows what a lower limit removes, and when, and asks first.
-    Set(Set),
+    Set(Box<Set>),
     /// Remove what exceeds the limits. Shows it and asks first.
     Clean {
         /// Do not ask for confirmation.
@@ -51,7 +51,7 @@ enum StorageAction {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("limit").required(true).multiple(true).args([
     "payload_age", "payload_size", "agent_size", "server_size", "task_age", "tasks", "agent_tasks", "server_tasks",
-    "audit_age",
+    "receipt_age", "receipts", "audit_age",
 ])))]
 struct Set {
     /// How long arguments, results and answers are kept after their task has ended, such as `30d`.
@@ -79,6 +79,13 @@ struct Set {
     /// How many tasks are kept per server. When none of them can be removed, calls to it are refused.
     #[arg(long, value_name = "COUNT")]
     server_tasks: Option<u64>,
+    /// How long receipts of agents' calls are kept, such as `90d`; never longer than the audit log, which keeps what it has
+    /// of them.
+    #[arg(long, value_name = "TIME")]
+    receipt_age: Option<String>,
+    /// How many receipts are kept in total. The oldest are removed first.
+    #[arg(long, value_name = "COUNT")]
+    receipts: Option<u64>,
     /// How long the audit log is kept, such as `400d`. Old entries are removed together, oldest first.
     #[arg(long, value_name = "TIME")]
     audit_age: Option<String>,
@@ -94,7 +101,7 @@ pub(crate) async fn run(storage: StorageArgs, config: &Config, screen: &Screen) 
                 CoreClient::attach_or_read(config).await?.request("storage.show", &Nothing {}).await?;
             print(&shown, screen)
         }
-        StorageAction::Set(input) => set(input, config, screen).await,
+        StorageAction::Set(input) => set(*input, config, screen).await,
         StorageAction::Clean { yes, compact } => clean(yes, compact, config, screen).await,
     }
 }
@@ -110,6 +117,8 @@ impl Set {
             tasks: self.tasks,
             agent_tasks: self.agent_tasks,
             server_tasks: self.server_tasks,
+            receipt_age_ms: age("--receipt-age", self.receipt_age)?,
+            receipts: self.receipts,
             audit_age_ms: age("--audit-age", self.audit_age)?,
             preview: false,
         })
@@ -206,6 +215,9 @@ fn removal(of: &RemovalDto) -> String {
     if of.tasks > 0 {
         parts.push(format!("{} with everything that belongs to them", count(of.tasks, "task")));
     }
+    if of.receipts > 0 {
+        parts.push(count(of.receipts, "receipt"));
+    }
     if of.audit_rows > 0 {
         parts.push(count(of.audit_rows, "audit row"));
     }
@@ -243,6 +255,15 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
         ("questions", stored.questions, "with their task".into()),
         ("status lines", stored.status_lines, "with their task".into()),
         ("change rows", stored.changes, "for feeds".into()),
+        (
+            "receipts",
+            stored.receipts,
+            format!(
+                "{}, never longer than audit rows; {} in total",
+                span_ms(shown.limits.receipt_age_ms),
+                grouped(shown.limits.receipts)
+            ),
+        ),
         ("audit rows", stored.audit, format!("{}, oldest first", span_ms(shown.limits.audit_age_ms))),
     ];
     let rows = kinds
@@ -306,10 +327,10 @@ mod tests {
 
     #[test]
     fn what_goes_is_told_in_full() {
-        let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, audit_rows: 4_096 };
+        let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, receipts: 256, audit_rows: 4_096 };
         assert_eq!(
             removal(&all),
-            "contents of 2 tasks (3 MiB), 1 task with everything that belongs to them, 4096 audit rows"
+            "contents of 2 tasks (3 MiB), 1 task with everything that belongs to them, 256 receipts, 4096 audit rows"
         );
         assert_eq!(removal(&RemovalDto::default()), "nothing");
     }

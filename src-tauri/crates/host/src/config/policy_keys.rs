@@ -196,7 +196,7 @@ numbers! { SHARES_NAMES set_shares SharePolicy:
 }
 
 numbers! { RETENTION_NAMES set_retention RetentionPolicy:
-    payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, tasks, agent_tasks, server_tasks, undelivered_for, audit_age, segment_rows,
+    payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, tasks, agent_tasks, server_tasks, undelivered_for, receipt_age, receipts, audit_age, segment_rows,
     removed_at_once, pages_at_once, usage_every, clean_every, lowered_wait, verified_at_once, slow_commit, record_again,
     reserve_change_bytes,
 }
@@ -209,6 +209,8 @@ numbers! { ALARM_NAMES set_alarms AlarmPolicy:
 numbers! { AUDIT_NAMES set_audit AuditPolicy:
     checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows, anchors_max,
     anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
+    export_part_bytes, receipt_every, receipts_at_once, receipts_per_agent, receipts_waiting, receipt_argument_bytes,
+    receipt_agent_argument_bytes, receipt_tool_bytes, receipts_drain, receipt_batches_checked,
 }
 
 numbers! { SIGN_IN_NAMES set_sign_in SignInPolicy:

@@ -4,6 +4,7 @@
 
 pub(crate) mod agent_meter;
 pub(crate) mod call_timeout;
+pub(crate) mod local_receipts;
 pub(crate) mod polls;
 pub(crate) mod rate_limit;
 pub(crate) mod reminders;

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::gateway::Gateway;
 use crate::gateway::calls::{call, forward, resumption, task_call};
+use crate::gateway::clients::local_receipts::LocalReceipt;
 use crate::gateway::clients::usage::UsageReport;
 use crate::gateway::conversion::{raw_json, result_dialect, result_uri};
 use crate::gateway::listings::{discovery, merged};
@@ -109,16 +110,23 @@ impl Gateway {
         stream: ResponseStream,
     ) -> Result<RawResult, RequestError> {
         let context = self.state.context(client, &request)?;
-        let _permit = self.state.limits.admit(&self.state.engine, context.agent, &context.meter)?;
         let mut usage = UsageReport::new(&context);
+        let is_call = resumed.is_none() && request.method == CALL;
+        let admitted = self.state.limits.admit(&self.state.engine, context.agent, &context.meter);
+        let _permit = match admitted {
+            Ok(permit) => permit,
+            Err(refused) => return Err(too_often(&context, &request, is_call, refused)),
+        };
         // Everything but a call is boxed apart: every call would carry what it holds. Each is pinned here, because a
         // future that is passed by value is held twice.
         let answered = match resumed {
-            None if request.method == CALL => {
+            None if is_call => {
+                usage.begin_receipt(&request.params);
                 let answered = {
                     let answering = pin!(call(&context, &request, &stream, &mut usage));
                     while_it_has_access(&context, answering).await
                 };
+                usage.leave_receipt(&answered);
                 refusal_as_result(&context, &request, answered, &mut usage)
             }
             None => {
@@ -176,6 +184,14 @@ fn refusal_as_result(
         }
         answered => answered,
     }
+}
+
+/// The refusal of a request that is over a limit; one of a call leaves a receipt.
+fn too_often(context: &RequestContext, request: &Request, is_call: bool, refused: RequestError) -> RequestError {
+    if is_call {
+        LocalReceipt::of(context, &request.params).refuse(refused.kind);
+    }
+    refused
 }
 
 /// Whether a call asks for a task of 2025-11-25.

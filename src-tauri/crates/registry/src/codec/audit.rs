@@ -311,6 +311,8 @@ mod tests {
             Verb::AlarmRaised => 57,
             Verb::AlarmEnded => 58,
             Verb::AlarmDismissed => 59,
+            Verb::Called => 60,
+            Verb::ReceiptsMissing => 61,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

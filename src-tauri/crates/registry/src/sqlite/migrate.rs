@@ -49,6 +49,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 23, sql: include_str!("../../migrations/sqlite/0023_checkpoints.sql") },
     Migration { version: 24, sql: include_str!("../../migrations/sqlite/0024_stored_bytes.sql") },
     Migration { version: 25, sql: include_str!("../../migrations/sqlite/0025_alarms.sql") },
+    Migration { version: 26, sql: include_str!("../../migrations/sqlite/0026_receipts.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -1,4 +1,5 @@
-//! Reading over many rows: lists of tasks and their counts, related tasks, and the check of the audit chain.
+//! Reading over many rows: lists of tasks and their counts, related tasks, receipts of calls, and the checks of the
+//! audit log.
 //!
 //! Readers see committed state only and run beside the writer. The rows of a single table are read in `tables/`.
 
@@ -10,6 +11,8 @@ pub(crate) mod counts;
 pub(crate) mod kept_answers;
 pub(crate) mod lineage;
 pub(crate) mod list_query;
+pub(crate) mod receipt_check;
+pub(crate) mod receipt_pages;
 pub(crate) mod task_kinds;
 pub(crate) mod task_list;
 pub(crate) mod task_pages;

@@ -1,10 +1,11 @@
-//! What retention removes: contents of tasks first, then tasks, then audit rows in sealed segments.
+//! What retention removes: contents of tasks first, then tasks, then receipts of calls, then audit rows in sealed segments.
 //!
 //! What may go is found by readers, off the writer; `write/removal.rs` removes it in one small transaction with its audit
 //! row. The limits come from the engine; `retention/figures.rs` foretells what goes. How a removed segment is checked is
 //! in `read/audit_check.rs`.
 
 mod figures;
+mod receipts;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HandleId;
@@ -135,6 +136,12 @@ impl SqliteRegistry {
             removal.tasks = whole_count(rows.tasks.len());
         }
         if removal.is_nothing()
+            && let Some((receipts, count)) = self.old_receipts(&mut reader, limits, now).await?
+        {
+            removal.receipts = count;
+            rows.receipts = Some(receipts);
+        }
+        if removal.is_nothing()
             && let Some(segment) =
                 self.segment_before(&mut reader, before(now, limits.audit_age), limits.segment_rows, now).await?
         {
@@ -149,6 +156,10 @@ impl SqliteRegistry {
         }
         rows.audit = vec![match &rows.segment {
             Some(segment) => fact(now, Verb::SegmentRemoved, segment.note()),
+            None if removal.receipts > 0 => {
+                let upto = rows.receipts.as_ref().map_or(0, |receipts| receipts.last);
+                fact(now, Verb::StorageCleaned, format!("{} receipts, up to receipt {upto}", removal.receipts))
+            }
             None if removal.tasks > 0 => fact(now, Verb::StorageCleaned, format!("{} tasks", removal.tasks)),
             None => {
                 let what = if rows.contents.is_empty() { "payloads" } else { "contents" };

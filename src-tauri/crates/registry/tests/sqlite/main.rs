@@ -7,6 +7,7 @@ mod arbitrary_settings;
 mod checkpoints;
 mod intents;
 mod opening;
+mod receipts;
 mod roundtrip;
 mod sealing;
 mod storage;

@@ -2,6 +2,7 @@
 
 pub(crate) mod alarms;
 pub(crate) mod control;
+pub(crate) mod receipts;
 
 use std::time::Duration;
 

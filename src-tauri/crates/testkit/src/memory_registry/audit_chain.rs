@@ -3,6 +3,8 @@
 //! Written from `docs/audit.md`, apart from the crate `verify`. The memory registry writes rows of layout 1, the other
 //! registries of layout 2; both are checked here.
 
+pub(crate) mod receipts;
+
 use domain::audit::{AuditEvent, Subject};
 use domain::ports::{AuditLink, SaltedFields};
 use sha2::{Digest, Sha256};

@@ -29,7 +29,7 @@ fn hash(parts: &[&[u8]]) -> LogHash {
 }
 
 /// The Merkle tree hash of RFC 6962, section 2.1.
-fn tree_hash(leaves: &[LogHash]) -> LogHash {
+pub(super) fn tree_hash(leaves: &[LogHash]) -> LogHash {
     match leaves {
         [] => hash(&[]),
         [leaf] => *leaf,

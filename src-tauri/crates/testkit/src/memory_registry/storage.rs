@@ -75,6 +75,8 @@ struct Due {
     /// Tasks that lose all contents, because there are too many bytes.
     contents: Vec<HandleId>,
     tasks: Vec<HandleId>,
+    /// The last receipt that goes, and how many go.
+    receipts: Option<(u64, u64)>,
     audit: Vec<u64>,
 }
 
@@ -129,7 +131,14 @@ fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> Due {
     rows.sort_by_key(|(id, row)| (row.stored().changed, **id));
     let numbers = [limits.agent_tasks, limits.server_tasks, limits.tasks];
     tasks.extend(beyond(&rows, numbers, &|_, _| 1, &may_go));
-    Due { payloads, contents, tasks, audit: state.old_audit(before(now, limits.audit_age), limits.segment_rows) }
+    let receipts = state.old_receipts(limits, before(now, limits.receipts_kept_for()));
+    Due {
+        payloads,
+        contents,
+        tasks,
+        receipts,
+        audit: state.old_audit(before(now, limits.audit_age), limits.segment_rows),
+    }
 }
 
 fn count(of: usize) -> u64 {
@@ -198,6 +207,7 @@ impl MemoryStore {
             questions: all(&|row| row.stored().requests.len(), &question_bytes),
             status_lines: all(&|row| row.log.len(), &line_bytes),
             changes: rows(self.changes.len()),
+            receipts: rows(self.receipts.rows.len()),
             audit: rows(self.audit.len()),
             removed_segments: self.removed_segments,
             oldest_task: self.rows.values().map(|row| row.stored().created).min(),
@@ -210,6 +220,7 @@ impl MemoryStore {
                 payload_bytes: bytes(&gone.payloads, &payload_bytes) + bytes(&gone.contents, &content_bytes)
                     - bytes(&twice, &payload_bytes),
                 tasks: count(gone.tasks.len()),
+                receipts: gone.receipts.map_or(0, |(_, count)| count),
                 audit_rows: count(gone.audit.len()),
             },
         }
@@ -217,7 +228,7 @@ impl MemoryStore {
 
     /// Removes one stretch: payloads, else contents, else tasks, else one audit segment.
     pub(super) fn clean(&mut self, limits: &RetentionPolicy, now: Timestamp) -> Removal {
-        let Due { payloads, contents, tasks, audit } = due(self, limits, now);
+        let Due { payloads, contents, tasks, receipts, audit } = due(self, limits, now);
         let most = usize::try_from(limits.removed_at_once).unwrap_or(usize::MAX);
         let mut removal = Removal::default();
         let (verb, note) = if !payloads.is_empty() {
@@ -250,6 +261,10 @@ impl MemoryStore {
                 removal.tasks += 1;
             }
             (Verb::StorageCleaned, format!("{} tasks", removal.tasks))
+        } else if let Some((last, count)) = receipts {
+            self.remove_receipts(last);
+            removal.receipts = count;
+            (Verb::StorageCleaned, format!("{count} receipts, up to receipt {last}"))
         } else if !audit.is_empty() {
             let rows = usize::try_from(limits.segment_rows).unwrap_or(usize::MAX).min(self.audit.len());
             self.grow_tree(usize::MAX);

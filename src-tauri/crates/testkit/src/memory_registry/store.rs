@@ -23,6 +23,7 @@ use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;
+use crate::memory_registry::audit_chain::receipts::MemoryReceipts;
 use crate::memory_registry::checkpoints::SignedLog;
 use crate::memory_registry::control::ControlTokens;
 use crate::memory_registry::halts::HaltStore;
@@ -103,6 +104,7 @@ pub(crate) struct MemoryStore {
     pub(crate) control: ControlTokens,
     pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
     pub(crate) alarms: BTreeMap<AlarmId, CallAlarm>,
+    pub(crate) receipts: MemoryReceipts,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

@@ -41,6 +41,10 @@ pub struct SetStorage {
     pub agent_tasks: Option<u64>,
     /// Stored tasks of one server.
     pub server_tasks: Option<u64>,
+    /// Receipts of calls that are older go.
+    pub receipt_age_ms: Option<u64>,
+    /// How many receipts of calls are stored.
+    pub receipts: Option<u64>,
     /// Audit segments that are older go.
     pub audit_age_ms: Option<u64>,
     /// Only say what would exceed these limits and when it would go; nothing is set.
@@ -141,6 +145,8 @@ impl Api {
         let limits = RetentionPolicy {
             payload_age: age(input.payload_age_ms, now.payload_age),
             task_age: age(input.task_age_ms, now.task_age),
+            receipt_age: age(input.receipt_age_ms, now.receipt_age),
+            receipts: input.receipts.unwrap_or(now.receipts),
             audit_age: age(input.audit_age_ms, now.audit_age),
             payload_bytes: input.payload_bytes.unwrap_or(now.payload_bytes),
             agent_payload_bytes: input.agent_payload_bytes.unwrap_or(now.agent_payload_bytes),
@@ -202,6 +208,8 @@ fn misfit(bad: &BadPolicy) -> ApiError {
         "retention.payload_age" => ("--payload-age", "payloads are kept for a day or more"),
         "retention.task_age" => ("--task-age", "tasks are kept at least as long as their payloads"),
         "retention.audit_age" => ("--audit-age", "audit rows are kept at least as long as tasks"),
+        "retention.receipt_age" => ("--receipt-age", "receipts of calls are kept for a day or more"),
+        "retention.receipts" => ("--receipts", "some receipts of calls are stored"),
         "retention.payload_bytes" => ("--payload-size", "some space is needed for what is stored"),
         "retention.agent_payload_bytes" => {
             ("--agent-size", "what is stored of one agent needs some space, and no more than all of it has")

@@ -124,6 +124,8 @@ pub struct StoredDto {
     pub questions: StoredKindDto,
     pub status_lines: StoredKindDto,
     pub changes: StoredKindDto,
+    /// Receipts of calls.
+    pub receipts: StoredKindDto,
     /// Audit rows that are still there.
     pub audit: StoredKindDto,
 }
@@ -148,6 +150,10 @@ pub struct StorageLimitsDto {
     pub agent_tasks: u64,
     /// Stored tasks of one server.
     pub server_tasks: u64,
+    /// Receipts of calls that are older go, and none stays longer than the audit log.
+    pub receipt_age_ms: u64,
+    /// Stored receipts; beyond it the oldest go.
+    pub receipts: u64,
     /// Audit segments that are older go.
     pub audit_age_ms: u64,
 }
@@ -163,6 +169,8 @@ impl From<&RetentionPolicy> for StorageLimitsDto {
             tasks: limits.tasks,
             agent_tasks: limits.agent_tasks,
             server_tasks: limits.server_tasks,
+            receipt_age_ms: millis(limits.receipt_age),
+            receipts: limits.receipts,
             audit_age_ms: millis(limits.audit_age),
         }
     }
@@ -178,14 +186,16 @@ pub struct RemovalDto {
     pub payload_bytes: u64,
     /// Tasks that go with all that belongs to them.
     pub tasks: u64,
+    /// Receipts of calls that go, in whole batches.
+    pub receipts: u64,
     /// Audit rows that go, in whole segments.
     pub audit_rows: u64,
 }
 
 impl From<Removal> for RemovalDto {
     fn from(removal: Removal) -> Self {
-        let Removal { payload_tasks, payload_bytes, tasks, audit_rows } = removal;
-        Self { payload_tasks, payload_bytes, tasks, audit_rows }
+        let Removal { payload_tasks, payload_bytes, tasks, receipts, audit_rows } = removal;
+        Self { payload_tasks, payload_bytes, tasks, receipts, audit_rows }
     }
 }
 
@@ -239,6 +249,7 @@ impl StorageDto {
                 questions: StoredKindDto::sized(facts.questions),
                 status_lines: StoredKindDto::sized(facts.status_lines),
                 changes: StoredKindDto::rows(facts.changes),
+                receipts: StoredKindDto::rows(facts.receipts),
                 audit: StoredKindDto::rows(facts.audit),
             },
             content_bytes: facts.content_bytes(),

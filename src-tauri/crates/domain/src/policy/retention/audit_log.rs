@@ -1,10 +1,10 @@
-//! How often the audit log is signed, and how much of it is read at once.
+//! How often the audit log is signed, how much of it is read at once, and how receipts of calls are stored.
 //!
-//! What a checkpoint is and proves is in `docs/audit.md`; the engine makes them (`tasks/audit_log/checkpoints.rs`).
+//! What checkpoints and receipts are and prove is in `docs/audit.md`; the engine makes them (`tasks/audit_log`).
 
 use std::time::Duration;
 
-use super::super::{BadPolicy, MINUTE, SECOND};
+use super::super::{BadPolicy, KIB, MIB, MINUTE, SECOND};
 
 /// When checkpoints are made, and how work on the tree is divided into small steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,31 @@ pub struct AuditPolicy {
     /// Newest checkpoints that an export has consistency proofs for, so that copies of them can be compared. Judgement:
     /// some 100 KB.
     pub export_earlier_max: u32,
+    /// A part of an export that has more bytes gets no further row. Judgement: a batch of receipts has some 60 KB, and a
+    /// part is one message.
+    pub export_part_bytes: usize,
+    /// Receipts of calls are stored at the latest after this. audit.md §2.1.
+    pub receipt_every: Duration,
+    /// So many receipts that wait are stored at once, and no batch has more. audit.md §2.1.
+    pub receipts_at_once: usize,
+    /// Receipts of one agent that wait to be stored at most; of those beyond it only the number is kept. Judgement: the
+    /// most requests that an agent may make (`GatewayPolicy::requests_per_second`) in three times the time after which a
+    /// slow disk refuses its calls (`RetentionPolicy::slow_commit`).
+    pub receipts_per_agent: usize,
+    /// The same of all agents. Judgement: four times that of one, 10 MB.
+    pub receipts_waiting: usize,
+    /// Bytes of arguments that wait for their mark at most; receipts beyond it have none. Judgement: five seconds of 5,000
+    /// calls of 500 bytes.
+    pub receipt_argument_bytes: usize,
+    /// The same of one agent. Judgement: a quarter, as for what agents share (decision 0015).
+    pub receipt_agent_argument_bytes: usize,
+    /// Bytes of the name of a tool in a receipt at most. Judgement: twice the longest name that MCP has.
+    pub receipt_tool_bytes: usize,
+    /// How long a shutdown waits for calls that are being answered, so that they leave their receipts. Judgement: their
+    /// connections are closed, so each ends by itself.
+    pub receipts_drain: Duration,
+    /// Batches of receipts that are verified in one read. Judgement: 16,384 receipts, some tens of milliseconds.
+    pub receipt_batches_checked: u32,
 }
 
 impl Default for AuditPolicy {
@@ -59,6 +84,16 @@ impl Default for AuditPolicy {
             compared_at_once: 256,
             export_stubs_max: 1_000_000,
             export_earlier_max: 64,
+            export_part_bytes: MIB,
+            receipt_every: SECOND,
+            receipts_at_once: 256,
+            receipts_per_agent: 16_384,
+            receipts_waiting: 65_536,
+            receipt_argument_bytes: 16 * MIB,
+            receipt_agent_argument_bytes: 4 * MIB,
+            receipt_tool_bytes: KIB / 4,
+            receipts_drain: SECOND / 2,
+            receipt_batches_checked: 64,
         }
     }
 }
@@ -77,6 +112,16 @@ impl AuditPolicy {
         )?;
         rule(self.checkpoint_rows > 0, "audit.checkpoint_rows", "must be above zero")?;
         rule(self.tree_rows_at_once > 0, "audit.tree_rows_at_once", "must be above zero")?;
-        rule(self.checked_rows > 0, "audit.checked_rows", "must be above zero")
+        rule(self.checked_rows > 0, "audit.checked_rows", "must be above zero")?;
+        rule(!self.receipt_every.is_zero(), "audit.receipt_every", "must be above zero")?;
+        rule(self.export_part_bytes > 0, "audit.export_part_bytes", "must be above zero")?;
+        // A batch is one line of an export.
+        rule((1..=1_024).contains(&self.receipts_at_once), "audit.receipts_at_once", "must be from 1 to 1,024")?;
+        rule(
+            self.receipts_per_agent >= self.receipts_at_once && self.receipts_waiting >= self.receipts_per_agent,
+            "audit.receipts_per_agent",
+            "must not be below receipts_at_once, nor above receipts_waiting",
+        )?;
+        rule(self.receipt_batches_checked > 0, "audit.receipt_batches_checked", "must be above zero")
     }
 }

@@ -105,6 +105,8 @@ pub struct Removal {
     pub payload_bytes: u64,
     /// Tasks that go with all that belongs to them.
     pub tasks: u64,
+    /// Receipts of calls that go, in whole batches.
+    pub receipts: u64,
     /// Audit rows that go, in whole segments.
     pub audit_rows: u64,
 }
@@ -116,6 +118,7 @@ impl Removal {
             payload_tasks: self.payload_tasks.saturating_add(other.payload_tasks),
             payload_bytes: self.payload_bytes.saturating_add(other.payload_bytes),
             tasks: self.tasks.saturating_add(other.tasks),
+            receipts: self.receipts.saturating_add(other.receipts),
             audit_rows: self.audit_rows.saturating_add(other.audit_rows),
         }
     }
@@ -143,6 +146,8 @@ pub struct StorageFacts {
     pub status_lines: StoredKind,
     /// Rows of the change log.
     pub changes: StoredKind,
+    /// Receipts of calls.
+    pub receipts: StoredKind,
     /// Audit rows that are still there.
     pub audit: StoredKind,
     /// Audit segments that were removed, each with a tombstone.

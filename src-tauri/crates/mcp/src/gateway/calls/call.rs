@@ -52,7 +52,7 @@ pub(crate) async fn call(
     if offered_names::is_task_tool(context, &name) {
         return Box::pin(of_task_tool(context, &name, request, stream, usage)).await;
     }
-    let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_local_call(params))?;
+    let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_unknown_tool(params))?;
     param_headers::check(&context.state, &target, request).inspect_err(|_| usage.add_local_call(params))?;
     let mut progress = ProgressSender::new(context, target.server, Some(params), begun);
     let timeout_watch = TimeoutWatch::new(context, params, stream, begun);
@@ -60,6 +60,9 @@ pub(crate) async fn call(
         && params.get("requestState").is_some()
         && let Some(id) = Box::pin(modern_elicitation::resume(context, &target, params)).await?
     {
+        if let Some(receipt) = usage.receipt() {
+            receipt.set_task(target.server, id);
+        }
         let program = WaitingProgram::of(context, params, stream);
         let limit = HoldLimit::of(context, &target, &program, begun);
         return Box::pin(hold(context, HeldCall::of(id, limit), &mut progress, stream, usage)).await;
@@ -119,6 +122,7 @@ async fn of_task_tool(
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
+    usage.cancel_receipt();
     usage.add_local_call(&request.params);
     resumption::offer_request(&context.state, stream, request);
     task_tools::call(context, name, &request.params, stream, usage).await

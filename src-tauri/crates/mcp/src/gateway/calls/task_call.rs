@@ -32,15 +32,16 @@ pub(crate) async fn call(
     let engine = &context.state.engine;
     let params = &request.params;
     let name = params.text("name").ok_or_else(|| RequestError::params("`name` must be a text"))?;
-    let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_local_call(params))?;
+    let target = targets::tool(context, &name).await.inspect_err(|_| usage.add_unknown_tool(params))?;
     let server = target.server;
     // Notifications on the way go to the standing stream, from the row: nobody listens at the call.
     let outgoing = call::agent_call(context, &target, params, stream, None);
     let mut outgoing = outgoing.inspect_err(|_| usage.add_local_call(params))?;
+    let ttl = requested_ttl(params, &context.state.policy).inspect_err(|_| usage.add_local_call(params))?;
     usage.add_call(&outgoing);
     outgoing.own_task = true;
     outgoing.hang_up = HangUp::Keep;
-    outgoing.agent_ttl = requested_ttl(params, &context.state.policy)?;
+    outgoing.agent_ttl = ttl;
     let id = match engine.agent_call(outgoing).await.map_err(|failed| engine_errors::fault(&failed))? {
         CallOutcome::Handle(id) | CallOutcome::Joined(id) => id,
         // Refused before anything was sent, or by a server that made no task of it: passed on as it is.

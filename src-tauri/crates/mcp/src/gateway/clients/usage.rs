@@ -13,6 +13,7 @@ use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_vi
 use engine::{AgentCall, AgentTraffic, Passed};
 use serde_json::value::RawValue;
 
+use crate::gateway::clients::local_receipts::LocalReceipt;
 use crate::gateway::clients::polls::{PollKey, PollVerdict};
 use crate::gateway::conversion::modern_task;
 use crate::gateway::conversion::modern_task::TaskEnd;
@@ -48,12 +49,38 @@ pub(crate) struct UsageReport<'a> {
     passed: Option<Passed>,
     more: Vec<Passed>,
     counts_errors: bool,
+    /// The receipt of a tool call, as far as the gateway leaves it.
+    receipt: Option<LocalReceipt<'a>>,
 }
 
 impl<'a> UsageReport<'a> {
     pub(crate) const fn new(context: &'a RequestContext) -> Self {
         let subject = UsageSubject { server: None, handle: None };
-        Self { context, subject, call: None, passed: None, more: Vec::new(), counts_errors: false }
+        Self { context, subject, call: None, passed: None, more: Vec::new(), counts_errors: false, receipt: None }
+    }
+
+    /// This request is a tool call, which leaves a receipt.
+    pub(crate) fn begin_receipt(&mut self, params: &'a RequestParams) {
+        self.receipt = Some(LocalReceipt::of(self.context, params));
+    }
+
+    /// What is known of the receipt of this call; `None` where the gateway leaves none.
+    pub(crate) const fn receipt(&mut self) -> Option<&mut LocalReceipt<'a>> {
+        self.receipt.as_mut()
+    }
+
+    /// Leaves the receipt of this call with its answer, unless the engine does.
+    pub(crate) fn leave_receipt(&mut self, answer: &Result<RawResult, RequestError>) {
+        if let Some(mut receipt) = self.receipt.take() {
+            receipt.answered(answer);
+        }
+    }
+
+    /// The gateway leaves no receipt of this call.
+    pub(crate) fn cancel_receipt(&mut self) {
+        if let Some(mut receipt) = self.receipt.take() {
+            receipt.cancel();
+        }
     }
 
     /// A model reads the error of this request, if it ends with one.
@@ -80,6 +107,8 @@ impl<'a> UsageReport<'a> {
 
     /// A model calls a server's tool. What counts are the agent's own params, with its name for the tool.
     pub(crate) fn add_call(&mut self, call: &AgentCall) {
+        // The engine leaves its receipt.
+        self.cancel_receipt();
         self.subject = UsageSubject { server: Some(call.server), handle: None };
         // A retry with answers is written by the client: the model wrote the call once.
         let written = call.agent_params.as_ref().filter(|_| call.continuation.is_none());
@@ -92,6 +121,14 @@ impl<'a> UsageReport<'a> {
         if let Some(whole) = params.shared().filter(|_| !is_retry && self.call.is_none()) {
             self.call = Some((Payload::new(whole), UsageSubject::default()));
         }
+    }
+
+    /// A model called a tool that no server has.
+    pub(crate) fn add_unknown_tool(&mut self, params: &RequestParams) {
+        if let Some(receipt) = &mut self.receipt {
+            receipt.set_unknown();
+        }
+        self.add_local_call(params);
     }
 
     /// This is in the answer.

@@ -38,7 +38,8 @@ impl SqliteRegistry {
              (SELECT coalesce(max(number) - min(number) + 1, 0) FROM audit), (SELECT count(*) FROM audit_segments), \
              (SELECT min(created) FROM handles), \
              (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()), \
-             (SELECT freelist_count * page_size FROM pragma_freelist_count(), pragma_page_size())",
+             (SELECT freelist_count * page_size FROM pragma_freelist_count(), pragma_page_size()), \
+             (SELECT coalesce(max(number) - min(number) + 1, 0) FROM receipts)",
         );
         let found = find.rows(&mut reader).await.map_err(failed())?;
         let row = found.first().ok_or(RegistryError::Closed)?;
@@ -56,6 +57,7 @@ impl SqliteRegistry {
             questions: StoredKind { rows: count(5)?, bytes: count(6)? },
             status_lines: StoredKind { rows: count(7)?, bytes: count(8)? },
             changes: rows_only(count(9)?),
+            receipts: rows_only(count(15)?),
             audit: rows_only(count(10)?),
             removed_segments: count(11)?,
             oldest_task: oldest.map(Timestamp::from_millis),
@@ -99,6 +101,7 @@ impl SqliteRegistry {
             payload_tasks,
             payload_bytes,
             tasks: self.due_tasks(reader, limits, now).await?,
+            receipts: self.due_receipts(reader, limits, now).await?,
             audit_rows: self.old_audit_rows(reader, before(now, limits.audit_age), limits.segment_rows).await?,
         })
     }

@@ -4,6 +4,7 @@
 //! stand-alone verifier needs, is described in `docs/audit.md`; the chain is checked in `read/audit_check.rs`.
 
 pub(crate) mod checkpoints;
+pub(crate) mod receipts;
 
 use std::ops::RangeInclusive;
 
@@ -215,6 +216,14 @@ impl AuditSegment {
             .with(self.removed)
             .with(self.mark.to_vec());
         batch.add("DELETE FROM audit WHERE number BETWEEN ? AND ?").with(whole(self.first)).with(whole(self.last));
+        // Nothing vouches for these any more; the newest one stays, for the numbers of what comes.
+        batch
+            .add(
+                "DELETE FROM receipt_batches WHERE audit_number BETWEEN ? AND ? AND removed IS NOT NULL \
+                 AND number < (SELECT max(number) FROM receipt_batches)",
+            )
+            .with(whole(self.first))
+            .with(whole(self.last));
     }
 }
 

@@ -16,6 +16,7 @@ use crate::sqlite::tables::agents::alarms::AlarmRow;
 use crate::sqlite::tables::agents::control::ControlRow;
 use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::audit::checkpoints::SigningRow;
+use crate::sqlite::tables::audit::receipts::ReceiptWrite;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
@@ -56,6 +57,8 @@ pub(crate) enum Mutation {
     MarkVerified(VerifiedMark),
     /// The tree over the audit log, or what was signed of it.
     Sign(Box<SigningRow>),
+    /// Receipts of calls, or the beginning or end of a run that leaves some.
+    Receipts(ReceiptWrite),
 }
 
 /// What became of a mutation.
@@ -138,7 +141,8 @@ impl Mutation {
             | Self::Hide(_)
             | Self::PutRoute(_)
             | Self::MarkVerified(_)
-            | Self::Sign(_) => false,
+            | Self::Sign(_)
+            | Self::Receipts(_) => false,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What retention removes in one small transaction: payloads, all contents of tasks, whole tasks, or one segment of the audit log.
+//! What retention removes in one small transaction: payloads, all contents of tasks, whole tasks, receipts
+//! of calls, or one segment of the audit log.
 //!
 //! What may go was found by readers (`retention.rs`) and is checked again by the statements that remove it, because the
 //! task may have changed meanwhile.
@@ -11,6 +12,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::transaction::WriteTransaction;
 use crate::sqlite::tables::audit::AuditSegment;
+use crate::sqlite::tables::audit::receipts::RemovedBatches;
 use crate::sqlite::tables::tasks::REMOVABLE;
 
 /// Tables with a column `handle`, from which a task is removed before its own row.
@@ -30,6 +32,8 @@ pub(crate) struct RemovalPlan {
     pub(crate) tasks: Vec<(i64, HandleId)>,
     /// Undelivered replies that changed before this (milliseconds) go like others.
     pub(crate) undelivered_before: i64,
+    /// Batches whose receipts go.
+    pub(crate) receipts: Option<RemovedBatches>,
     /// Audit rows that go.
     pub(crate) segment: Option<AuditSegment>,
     pub(crate) audit: Vec<AuditEvent>,
@@ -42,6 +46,7 @@ impl RemovalPlan {
             + 2 * usize::from(!self.tasks.is_empty())
             + 4 * usize::from(self.segment.is_some())
             + 8 * usize::from(!self.contents.is_empty())
+            + 16 * usize::from(self.receipts.is_some())
     }
 }
 
@@ -104,6 +109,9 @@ impl WriteTransaction<'_> {
                 self.cache.handles.remove(id);
                 self.add_change_row(Entity::Handle(*id), rows.audit.last().map(|event| event.at.as_millis()), true);
             }
+        }
+        if let Some(receipts) = &rows.receipts {
+            receipts.remove(&mut self.batch);
         }
         if let Some(segment) = &rows.segment {
             segment.remove(&mut self.batch);

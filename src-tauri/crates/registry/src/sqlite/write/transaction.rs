@@ -71,6 +71,7 @@ impl BatchShape {
             Mutation::PutRoute(row) => alike(22, row.audit.len()),
             Mutation::PutAlarm(row) => alike(25, row.audit.len()),
             Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
+            Mutation::Receipts(write) => alike(write.shape(), 0),
         }
     }
 }
@@ -126,6 +127,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::NoteUsage(_)
                 | Mutation::Remove(_)
                 | Mutation::Sign(_)
+                | Mutation::Receipts(_)
                 | Mutation::MarkVerified(_) => {}
             }
         }
@@ -289,6 +291,7 @@ impl<'a> WriteTransaction<'a> {
                 self.add_audit(connection, row.audit()).await?;
                 Ok(MutationOutcome::Done)
             }
+            Mutation::Receipts(write) => self.write_receipts(connection, write).await,
             Mutation::MarkVerified(mark) => {
                 mark.write(&mut self.batch);
                 Ok(MutationOutcome::Done)

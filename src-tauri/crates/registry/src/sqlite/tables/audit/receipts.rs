@@ -1,0 +1,335 @@
+//! Receipts of calls and their batches: what is written with the row of the audit log that vouches for them.
+//!
+//! Arguments become a keyed mark here and are stored nowhere. Numbers are given while writing, where no other batch can
+//! come between. Reading is in `read/receipt_pages.rs`, the check in `read/receipt_check.rs`.
+
+use domain::audit::receipt::{MissedReceipts, Receipt, unclean_end_note};
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ports::{ReceiptBatch, ReceiptRow, arguments_digest};
+use domain::time::Timestamp;
+use serde_json::{Value, json};
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use verify::chain::Hash;
+use verify::receipt::{BatchClaim, ReceiptFields, batch_root};
+
+use crate::codec::audit::hex;
+use crate::seal::Sealer;
+use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::write::mutation::MutationOutcome;
+use crate::sqlite::write::transaction::WriteTransaction;
+use crate::sqlite::{unsigned, whole};
+
+/// Bytes of the mark of arguments: two of a billion marks are equal by chance with a probability of 10^-21.
+const MARK_BYTES: usize = 16;
+/// Bytes of a leaf that are stored with its receipt. They only help to name the receipt that was changed.
+pub(crate) const LEAF_BYTES: usize = 8;
+/// The part that writes rows about receipts.
+const SELF: Actor = Actor::System("receipts");
+
+/// A receipt as it is written, without its number.
+#[derive(Debug)]
+struct EncodedReceipt {
+    at: i64,
+    agent: String,
+    server: String,
+    tool: String,
+    args_mark: Vec<u8>,
+    verdict: &'static str,
+    outcome: &'static str,
+    took_ms: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    handle: String,
+}
+
+impl EncodedReceipt {
+    fn of(sealer: &Sealer, receipt: &Receipt) -> Self {
+        let text = |id: Option<String>| id.unwrap_or_default();
+        let mark = |digest: &str| sealer.mark(&[b"call arguments", digest.as_bytes()]);
+        let args_mark = receipt.arguments.as_ref().map(|arguments| mark(&arguments_digest(arguments)));
+        Self {
+            at: receipt.at.as_millis(),
+            agent: receipt.agent.to_string(),
+            server: text(receipt.server.map(|id| id.to_string())),
+            tool: receipt.tool.as_ref().to_owned(),
+            args_mark: args_mark.iter().flatten().take(MARK_BYTES).copied().collect(),
+            verdict: receipt.verdict.word(),
+            outcome: receipt.outcome.word(),
+            took_ms: u64::try_from(receipt.took.as_millis()).unwrap_or(u64::MAX),
+            bytes_in: receipt.bytes_in,
+            bytes_out: receipt.bytes_out,
+            handle: text(receipt.handle.map(|id| id.to_string())),
+        }
+    }
+
+    fn leaf(&self, number: u64) -> Hash {
+        let Self { at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle } = self;
+        let (at, took_ms, bytes_in, bytes_out) = (*at, *took_ms, *bytes_in, *bytes_out);
+        ReceiptFields {
+            number,
+            at,
+            agent,
+            server,
+            tool,
+            args_mark,
+            verdict,
+            outcome,
+            took_ms,
+            bytes_in,
+            bytes_out,
+            handle,
+        }
+        .leaf()
+    }
+
+    /// The row as [`INSERT`] reads it.
+    fn row(&self, number: u64, leaf: &Hash) -> Value {
+        let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let mark = Some(hex(&self.args_mark)).filter(|mark| !mark.is_empty());
+        json!([
+            number,
+            self.at,
+            self.agent,
+            named(&self.server),
+            self.tool,
+            mark,
+            self.verdict,
+            self.outcome,
+            whole(self.took_ms),
+            whole(self.bytes_in),
+            whole(self.bytes_out),
+            named(&self.handle),
+            hex(leaf.get(..LEAF_BYTES).unwrap_or_default()),
+        ])
+    }
+}
+
+const INSERT: &str = "INSERT INTO receipts (number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, \
+     bytes_out, handle, leaf) \
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, unhex(value ->> 5), value ->> 6, value ->> 7, \
+     value ->> 8, value ->> 9, value ->> 10, value ->> 11, unhex(value ->> 12) FROM json_each(?)";
+
+/// A change of receipts, ready to write.
+#[derive(Debug)]
+pub(crate) enum ReceiptWrite {
+    /// A run begins.
+    Begin(Timestamp),
+    Batch(Box<EncodedBatch>),
+    /// The run has no receipt in memory any more.
+    End,
+}
+
+impl ReceiptWrite {
+    /// Which statements it is written with.
+    pub(crate) const fn shape(&self) -> u8 {
+        match self {
+            Self::Begin(_) => 26,
+            Self::Batch(_) => 27,
+            Self::End => 28,
+        }
+    }
+}
+
+/// A batch that has no numbers yet.
+#[derive(Debug)]
+pub(crate) struct EncodedBatch {
+    after: u64,
+    receipts: Vec<EncodedReceipt>,
+    at: Timestamp,
+    complete_to: Timestamp,
+    missed: Option<MissedReceipts>,
+}
+
+impl EncodedBatch {
+    /// Marks the arguments, which takes as long as parsing them.
+    pub(crate) fn of(sealer: &Sealer, batch: &ReceiptBatch) -> Self {
+        let ReceiptBatch { after, receipts, at, complete_to, missed } = batch;
+        let receipts = receipts.iter().map(|receipt| EncodedReceipt::of(sealer, receipt)).collect();
+        Self { after: *after, receipts, at: *at, complete_to: *complete_to, missed: *missed }
+    }
+
+    fn count(&self) -> u64 {
+        u64::try_from(self.receipts.len()).unwrap_or(u64::MAX)
+    }
+}
+
+fn fact(at: Timestamp, verb: Verb, note: String) -> AuditEvent {
+    AuditEvent { at, actor: SELF, verb, subject: Subject::Store, note }
+}
+
+/// The number of the newest batch and of the last receipt; 0 without any.
+pub(crate) async fn newest(connection: &mut SqliteConnection) -> Result<(u64, u64), sqlx::Error> {
+    let found = sqlx::query("SELECT number, last FROM receipt_batches ORDER BY number DESC LIMIT 1")
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = found else { return Ok((0, 0)) };
+    Ok((unsigned(row.try_get(0)?), unsigned(row.try_get(1)?)))
+}
+
+impl WriteTransaction<'_> {
+    /// Writes one change of receipts.
+    pub(crate) async fn write_receipts(
+        &mut self,
+        connection: &mut SqliteConnection,
+        write: &ReceiptWrite,
+    ) -> Result<MutationOutcome, sqlx::Error> {
+        match write {
+            ReceiptWrite::Begin(now) => self.begin_receipts(connection, *now).await?,
+            ReceiptWrite::Batch(batch) => self.put_receipts(connection, batch).await?,
+            ReceiptWrite::End => {
+                self.batch.add("UPDATE store SET receipts_begun = NULL WHERE one = 1");
+            }
+        }
+        Ok(MutationOutcome::Done)
+    }
+
+    async fn begin_receipts(&mut self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        self.flush(connection).await?;
+        let row = sqlx::query(
+            "SELECT receipts_begun, (SELECT complete_to FROM receipt_batches ORDER BY number DESC LIMIT 1) FROM store \
+             WHERE one = 1",
+        )
+        .fetch_one(&mut *connection)
+        .await?;
+        let (begun, complete_to): (Option<i64>, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
+        if let Some(begun) = begun {
+            // A batch of an earlier run says nothing about the time after that run.
+            let from = Timestamp::from_millis(complete_to.map_or(begun, |upto| upto.max(begun)));
+            let note = unclean_end_note(from, now);
+            self.add_audit(connection, &[fact(now, Verb::ReceiptsMissing, note)]).await?;
+        }
+        self.batch.add("UPDATE store SET receipts_begun = ? WHERE one = 1").with(now.as_millis());
+        Ok(())
+    }
+
+    async fn put_receipts(&mut self, connection: &mut SqliteConnection, put: &EncodedBatch) -> Result<(), sqlx::Error> {
+        self.flush(connection).await?;
+        let (batch, last) = newest(connection).await?;
+        if last == put.after.saturating_add(put.count()) || put.receipts.is_empty() {
+            // An attempt whose outcome did not arrive stored it.
+            return Ok(());
+        }
+        let mut rows = Vec::with_capacity(put.receipts.len());
+        let mut leaves = Vec::with_capacity(put.receipts.len());
+        for (number, receipt) in (last + 1..).zip(&put.receipts) {
+            let leaf = receipt.leaf(number);
+            rows.push(receipt.row(number, &leaf));
+            leaves.push(leaf);
+        }
+        let claim = BatchClaim { first: last + 1, last: last + put.count(), root: batch_root(leaves) };
+        let missed = put.missed.map(|missed| fact(put.at, Verb::ReceiptsMissing, missed.note()));
+        let facts: Vec<AuditEvent> = missed.into_iter().chain([fact(put.at, Verb::Called, claim.note())]).collect();
+        self.add_audit(connection, &facts).await?;
+        self.batch.add(INSERT).with(Value::Array(rows).to_string());
+        self.batch
+            .add(
+                "INSERT INTO receipt_batches (number, first, last, root, audit_number, complete_to) \
+                 VALUES (?, ?, ?, ?, ?, ?)",
+            )
+            .with(whole(batch + 1))
+            .with(whole(claim.first))
+            .with(whole(claim.last))
+            .with(claim.root.to_vec())
+            .with(whole(self.counters.audit_number))
+            .with(put.complete_to.as_millis());
+        self.flush(connection).await
+    }
+}
+
+/// Batches whose receipts are removed together, each with its mark.
+#[derive(Debug, Default)]
+pub(crate) struct RemovedBatches {
+    pub(crate) last: u64,
+    /// As the JSON array that the statement reads.
+    marks: Vec<Value>,
+    removed: i64,
+}
+
+impl RemovedBatches {
+    pub(crate) fn at(removed: Timestamp) -> Self {
+        Self { removed: removed.as_millis(), ..Self::default() }
+    }
+
+    /// Adds the batch that follows.
+    pub(crate) fn add(&mut self, sealer: &Sealer, number: u64, claim: &BatchClaim) {
+        self.last = claim.last;
+        self.marks.push(json!([number, hex(&removal_mark(sealer, number, claim, self.removed))]));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// Removes the receipts; the batches stay.
+    pub(crate) fn remove(&self, batch: &mut StatementBatch) {
+        batch.add("DELETE FROM receipts WHERE number <= ?").with(whole(self.last));
+        batch
+            .add(
+                "UPDATE receipt_batches SET removed = ?, mark = unhex(found.mark) \
+                 FROM (SELECT value ->> 0 AS number, value ->> 1 AS mark FROM json_each(?)) AS found \
+                 WHERE receipt_batches.number = found.number",
+            )
+            .with(self.removed)
+            .with(Value::Array(self.marks.clone()).to_string());
+    }
+}
+
+/// What shows that the receipts of a batch were removed by this registry.
+pub(crate) fn removal_mark(sealer: &Sealer, number: u64, claim: &BatchClaim, removed: i64) -> [u8; 32] {
+    let BatchClaim { first, last, root } = claim;
+    sealer.mark(&[
+        b"receipts removed",
+        &number.to_be_bytes(),
+        &first.to_be_bytes(),
+        &last.to_be_bytes(),
+        root,
+        &removed.to_be_bytes(),
+    ])
+}
+
+/// The columns that [`read_receipt`] reads.
+pub(crate) const RECEIPT_COLUMNS: &str =
+    "number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle, leaf";
+
+/// A receipt as it is stored, with its leaf. One whose columns do not read is shown as far as they do, and does not fit.
+pub(crate) fn read_receipt(row: &SqliteRow) -> Result<(ReceiptRow, Hash), sqlx::Error> {
+    let text = |column: usize| row.try_get::<Option<String>, _>(column).ok().flatten().unwrap_or_default();
+    let count = |column: usize| row.try_get::<i64, _>(column).map(unsigned).unwrap_or_default();
+    let stored: Option<&[u8]> = row.try_get(12).ok();
+    let mut read = ReceiptRow {
+        number: unsigned(row.try_get(0)?),
+        at: Timestamp::from_millis(row.try_get(1).unwrap_or_default()),
+        agent: text(2),
+        server: text(3),
+        tool: text(4),
+        args_mark: row.try_get::<Option<Vec<u8>>, _>(5).ok().flatten(),
+        verdict: text(6),
+        outcome: text(7),
+        took_ms: count(8),
+        bytes_in: count(9),
+        bytes_out: count(10),
+        handle: text(11),
+        fits: false,
+    };
+    let leaf = fields(&read).leaf();
+    read.fits = stored.is_some_and(|stored| leaf.get(..LEAF_BYTES) == Some(stored));
+    Ok((read, leaf))
+}
+
+fn fields(row: &ReceiptRow) -> ReceiptFields<'_> {
+    ReceiptFields {
+        number: row.number,
+        at: row.at.as_millis(),
+        agent: &row.agent,
+        server: &row.server,
+        tool: &row.tool,
+        args_mark: row.args_mark.as_deref().unwrap_or_default(),
+        verdict: &row.verdict,
+        outcome: &row.outcome,
+        took_ms: row.took_ms,
+        bytes_in: row.bytes_in,
+        bytes_out: row.bytes_out,
+        handle: &row.handle,
+    }
+}
