@@ -5,8 +5,10 @@
 
 mod check;
 mod lines;
+mod receipts;
 
 pub use check::{ExportProblem, Trust, check_export};
 pub use lines::{
-    EarlierTree, ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, RowLine, Trailer, hashes_of, texts_of,
+    EarlierTree, ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, ReceiptLine, ReceiptsLine, RowLine, Trailer,
+    hashes_of, texts_of,
 };

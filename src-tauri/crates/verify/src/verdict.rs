@@ -113,6 +113,8 @@ pub struct Verdict {
     pub erased: u64,
     /// Rows of which only the fields without text are there.
     pub stubs: u64,
+    /// Receipts of calls, each the one that a row vouches for.
+    pub receipts: u64,
     /// First and last row of the range.
     pub range: Option<(u64, u64)>,
     pub broken: Option<BrokenRow>,
@@ -186,6 +188,9 @@ impl fmt::Display for Verdict {
             }
             if self.stubs > 0 {
                 write!(f, ", {} without their text", self.stubs)?;
+            }
+            if self.receipts > 0 {
+                write!(f, "; {} receipts of calls", self.receipts)?;
             }
             f.write_str("\n")?;
         }

@@ -10,5 +10,6 @@ pub mod export;
 pub mod findings;
 pub mod limits;
 pub mod ping;
+pub mod receipts;
 pub mod sessions;
 pub mod storage;

@@ -2,6 +2,7 @@
 
 pub mod anchor;
 pub mod audit;
+pub mod receipt;
 pub mod storage;
 
 use serde::{Deserialize, Serialize};

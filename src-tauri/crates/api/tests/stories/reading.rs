@@ -26,15 +26,37 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
     for CallEntry { name, acts, .. } in CALLS {
         let input = match name {
-            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "halts.show" | "rules.list"
-            | "inbox" | "doctor" | "doctor.run" | "recording" | "storage.show" | "storage.set" | "storage.clean"
-            | "audit.list" | "audit.verify" | "audit.verifyTree" | "audit.checkpoint" | "audit.export"
-            | "tasks.list" | "demo.address" | "settings.change" | "core.ping" | "limits.show" | "sessions.list" => {
+            "budgets.list"
+            | "budgets.choices"
+            | "servers.list"
+            | "agents.list"
+            | "halts.show"
+            | "rules.list"
+            | "inbox"
+            | "doctor"
+            | "doctor.run"
+            | "recording"
+            | "storage.show"
+            | "storage.set"
+            | "storage.clean"
+            | "audit.list"
+            | "audit.calls"
+            | "audit.verify"
+            | "audit.verifyReceipts"
+            | "audit.verifyTree"
+            | "audit.checkpoint"
+            | "audit.export"
+            | "tasks.list"
+            | "demo.address"
+            | "settings.change"
+            | "core.ping"
+            | "limits.show"
+            | "sessions.list" => {
                 json!({})
             }
             "audit.show" => json!({"number": 1}),
             "audit.exportRows" => json!({
-                "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0,
+                "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0, "receipts": 0,
             }),
             "controlTokens.list" | "alarms.list" => json!({}),
             "alarms.dismiss" => json!({"ids": []}),

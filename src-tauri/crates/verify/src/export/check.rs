@@ -9,6 +9,7 @@ use std::io::{BufRead, Error, Read as _};
 use crate::anchor::Anchor;
 use crate::chain::{ChainRow, Hash};
 use crate::export::lines::{ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, RowLine, Trailer, hashes_of};
+use crate::export::receipts::ReceiptsCheck;
 use crate::filter::RowMatch;
 use crate::hex;
 use crate::note::{NoteKey, SignedNote, TreeHead};
@@ -89,6 +90,7 @@ pub fn check_export(reader: impl BufRead, trust: &Trust) -> Result<Verdict, Expo
             Ok(_) if trailer.is_some() => Err(BrokenRow::file(format!("line {line} stands behind the trailer"))),
             Ok(ExportLine::Row(row)) => check.take_row(&row, true),
             Ok(ExportLine::Stub(row)) => check.take_row(&row, false),
+            Ok(ExportLine::Receipts(receipts)) => check.receipts.take(&receipts),
             Ok(ExportLine::Trailer(found)) => {
                 trailer = Some(found);
                 Ok(())
@@ -120,6 +122,7 @@ struct ExportCheck {
     last_at: Option<i64>,
     went_back: u64,
     undecided: u64,
+    receipts: ReceiptsCheck,
     verdict: Verdict,
 }
 
@@ -172,6 +175,7 @@ impl ExportCheck {
             last_at: None,
             went_back: 0,
             undecided: 0,
+            receipts: ReceiptsCheck::default(),
             verdict,
         })
     }
@@ -201,6 +205,7 @@ impl ExportCheck {
             return Err(BrokenRow::row(number, why).with_hashes(expected, found));
         }
         self.filter(&row, is_whole, line.note.as_deref())?;
+        self.receipts.row(number, row.verb, line.note.as_deref());
         match self.manifest.gaps {
             GapKind::Stubs => self.grow(number, found, row.at),
             GapKind::Hashes => self.include(line, found)?,
@@ -278,7 +283,7 @@ impl ExportCheck {
 
     fn close(&mut self, trailer: Option<Trailer>) -> Result<(), BrokenRow> {
         let cut = || BrokenRow::file("the file was cut off: it has no trailer");
-        let Trailer { rows, stubs } = trailer.ok_or_else(cut)?;
+        let Trailer { rows, stubs, receipts } = trailer.ok_or_else(cut)?;
         if self.manifest.gaps == GapKind::Stubs && self.next <= self.manifest.last {
             return Err(BrokenRow::row(self.next, "the row is missing"));
         }
@@ -286,6 +291,13 @@ impl ExportCheck {
             return Err(BrokenRow::file(format!(
                 "the trailer counts {rows} rows and {stubs} stubs, and the file has {} and {}",
                 self.verdict.rows, self.verdict.stubs
+            )));
+        }
+        self.verdict.receipts = self.receipts.checked();
+        if receipts != self.verdict.receipts {
+            return Err(BrokenRow::file(format!(
+                "the trailer counts {receipts} receipts, and the file has {}",
+                self.verdict.receipts
             )));
         }
         if self.manifest.gaps == GapKind::Hashes {
@@ -366,6 +378,7 @@ impl ExportCheck {
                 )
             }
         });
+        self.verdict.unproven.extend(self.receipts.unproven().filter(|_| gaps == GapKind::Stubs));
         self.verdict.unproven.push("that what a server said of itself is true; it is recorded as its statement".into());
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::chain::{ChainRow, Hash, RowText};
 use crate::filter::RowFilter;
 use crate::hex;
+use crate::receipt::ReceiptFields;
 
 /// The format and its version.
 pub const FORMAT: &str = "taskwarden audit export 1";
@@ -26,6 +27,9 @@ pub enum ExportLine<'a> {
     /// A row that the filter does not want, without its text.
     #[serde(borrow)]
     Stub(Box<RowLine<'a>>),
+    /// The receipts that the row before vouches for.
+    #[serde(borrow)]
+    Receipts(Box<ReceiptsLine<'a>>),
     Trailer(Trailer),
 }
 
@@ -114,12 +118,72 @@ pub struct RowLine<'a> {
     pub path: Option<Vec<String>>,
 }
 
+/// The receipts of one batch, in the order of their numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReceiptsLine<'a> {
+    /// The row that vouches for them.
+    pub row: u64,
+    #[serde(borrow)]
+    pub calls: Vec<ReceiptLine<'a>>,
+}
+
+/// A receipt; its number follows from its place.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReceiptLine<'a> {
+    pub at: i64,
+    #[serde(borrow)]
+    pub agent: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    pub server: Cow<'a, str>,
+    #[serde(borrow)]
+    pub tool: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    pub args_mark: Cow<'a, str>,
+    #[serde(borrow)]
+    pub verdict: Cow<'a, str>,
+    #[serde(borrow)]
+    pub outcome: Cow<'a, str>,
+    pub took_ms: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    pub handle: Cow<'a, str>,
+}
+
+impl ReceiptLine<'_> {
+    /// The leaf of the receipt with this number; `None` when the mark is not hexadecimal.
+    #[must_use]
+    pub fn leaf(&self, number: u64) -> Option<Hash> {
+        let args_mark = hex::decode(&self.args_mark)?;
+        let fields = ReceiptFields {
+            number,
+            at: self.at,
+            agent: &self.agent,
+            server: &self.server,
+            tool: &self.tool,
+            args_mark: &args_mark,
+            verdict: &self.verdict,
+            outcome: &self.outcome,
+            took_ms: self.took_ms,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            handle: &self.handle,
+        };
+        Some(fields.leaf())
+    }
+}
+
 /// The last line: a file without it was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Trailer {
     pub rows: u64,
     pub stubs: u64,
+    /// Receipts of calls.
+    #[serde(default)]
+    pub receipts: u64,
 }
 
 /// Hashes from their texts; `None` when one is none.

@@ -159,7 +159,7 @@ impl Log {
                 text.push_str(&self.stub(at));
             }
         }
-        text.push_str(&line(&ExportLine::Trailer(Trailer { rows, stubs })));
+        text.push_str(&line(&ExportLine::Trailer(Trailer { rows, stubs, receipts: 0 })));
         text
     }
 }

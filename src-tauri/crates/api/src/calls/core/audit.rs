@@ -17,7 +17,7 @@ use crate::lookup::{Names, short};
 use crate::suggestion::did_you_mean;
 
 /// Rows of a page when nothing else is asked for. Judgement: as a page of tasks.
-const PAGE_ROWS: u32 = 100;
+pub(super) const PAGE_ROWS: u32 = 100;
 /// Kinds of actors.
 const ACTORS: [&str; 5] = ["person", "agent", "control", "server", "system"];
 /// Kinds of subjects.
@@ -67,7 +67,7 @@ pub struct OneAuditRow {
     pub number: u64,
 }
 
-fn time(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
+pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
     let Some(text) = text else { return Ok(None) };
     let read = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse::<Timestamp>());
     read.map(Some).map_err(|_| {
@@ -134,14 +134,14 @@ impl Api {
     }
 
     /// A server by its id, also when it was removed, or by its name.
-    async fn server_named(&self, text: &str) -> Result<ServerId, ApiError> {
+    pub(super) async fn server_named(&self, text: &str) -> Result<ServerId, ApiError> {
         match text.parse() {
             Ok(id) => Ok(id),
             Err(_) => Ok(self.find_server(text).await?.id),
         }
     }
 
-    async fn agent_named(&self, text: &str) -> Result<AgentId, ApiError> {
+    pub(super) async fn agent_named(&self, text: &str) -> Result<AgentId, ApiError> {
         match text.parse() {
             Ok(id) => Ok(id),
             Err(_) => Ok(self.find_agent(text).await?.id),
@@ -196,14 +196,14 @@ impl Api {
     }
 
     /// A name for the id of a row; an id that does not read stands as it is.
-    async fn agent_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
+    pub(super) async fn agent_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
         match id.parse() {
             Ok(known) => self.agent_name(known, names).await,
             Err(_) => Ok(id.into()),
         }
     }
 
-    async fn server_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
+    pub(super) async fn server_of(&self, id: &str, names: &mut Names) -> Result<String, ApiError> {
         match id.parse() {
             Ok(known) => self.server_name(known, names).await,
             Err(_) => Ok(id.into()),

@@ -12,8 +12,9 @@ use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
-use verify::export::GapKind;
+use verify::export::{GapKind, Trailer};
 use verify::filter::RowFilter;
+use verify::receipt::CALLED;
 use verify::tree::LeafRange;
 
 use crate::api::Api;
@@ -93,6 +94,8 @@ pub struct ReadExport {
     pub rows: u64,
     /// Stubs written so far.
     pub stubs: u64,
+    /// Receipts of calls written so far.
+    pub receipts: u64,
 }
 
 /// An export that is on record and signed, with its first line.
@@ -124,6 +127,8 @@ pub struct ExportPart {
     pub rows: u64,
     /// Stubs written so far.
     pub stubs: u64,
+    /// Receipts of calls written so far.
+    pub receipts: u64,
     /// The first row of this part whose fields do not give its hash.
     pub broken: Option<u64>,
 }
@@ -243,6 +248,7 @@ impl Api {
             after: first.saturating_sub(1),
             rows: 0,
             stubs: 0,
+            receipts: 0,
         };
         let text = match format {
             ExportFormat::Jsonl => {
@@ -298,12 +304,13 @@ impl Api {
             behind: Some(input.after),
             limit: self.policy.page_rows_max,
         };
-        let page = self.registry.audit_rows(query).await?;
+        let mut page = self.registry.audit_rows(query).await?;
         let mut part = ExportPart {
             text: String::new(),
             next: None,
             rows: input.rows,
             stubs: input.stubs,
+            receipts: input.receipts,
             broken: page.rows.iter().find(|row| !row.fits).map(|row| row.number),
         };
         match (input.format, input.gaps) {
@@ -314,10 +321,16 @@ impl Api {
             (ExportFormat::Jsonl, ExportGaps::Stubs) => {
                 let proof = row_filter(&filter);
                 for row in &page.rows {
+                    if part.text.len() >= self.policy.audit.export_part_bytes {
+                        // The part is full; the row before is the last that was looked at.
+                        page.next = Some(row.number.saturating_sub(1));
+                        break;
+                    }
                     let is_row = lines::matches(&proof, row);
                     part.text.push_str(&lines::row(row, is_row, None)?);
                     let counted = if is_row { &mut part.rows } else { &mut part.stubs };
                     *counted = counted.saturating_add(1);
+                    self.add_receipts(row, &mut part).await?;
                 }
             }
             (ExportFormat::Jsonl, ExportGaps::Hashes) => {
@@ -329,12 +342,31 @@ impl Api {
         }
         match page.next {
             Some(after) if filter.last.is_none_or(|last| after < last) => {
-                part.next = Some(ReadExport { after, rows: part.rows, stubs: part.stubs, ..input });
+                let ExportPart { rows, stubs, receipts, .. } = part;
+                part.next = Some(ReadExport { after, rows, stubs, receipts, ..input });
             }
             Some(_) | None if input.format == ExportFormat::Csv => {}
-            Some(_) | None => part.text.push_str(&lines::trailer(part.rows, part.stubs)?),
+            Some(_) | None => {
+                let ExportPart { rows, stubs, receipts, .. } = part;
+                part.text.push_str(&lines::trailer(Trailer { rows, stubs, receipts })?);
+            }
         }
         Ok(part)
+    }
+
+    /// Adds the receipts that a row vouches for, as far as they are kept.
+    async fn add_receipts(&self, row: &AuditRow, part: &mut ExportPart) -> Result<(), ApiError> {
+        if row.verb != CALLED {
+            return Ok(());
+        }
+        for batch in self.registry.receipt_batches(vec![row.number]).await? {
+            if !batch.receipts.is_empty() {
+                part.text.push_str(&lines::receipts(&batch)?);
+                let count = u64::try_from(batch.receipts.len()).unwrap_or(u64::MAX);
+                part.receipts = part.receipts.saturating_add(count);
+            }
+        }
+        Ok(())
     }
 
     /// The row with this number.

@@ -1,9 +1,11 @@
-//! `taskwarden audit`: rows of the audit log, whether every one still fits the row before it, checkpoints and anchors.
+//! `taskwarden audit`: rows of the audit log, receipts of agents' calls, whether all of them still fit, checkpoints and
+//! anchors.
 //!
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked, and what cannot
 //! be proven, is described in `docs/audit.md`.
 
 mod anchors;
+mod calls;
 mod checkpoint;
 mod export;
 mod export_file;
@@ -21,9 +23,12 @@ use crate::config::Config;
 pub(crate) enum AuditCommand {
     /// List rows of the audit log, newest first.
     List(Box<list::AuditListArgs>),
+    /// List agents' calls, newest first: each leaves a receipt, also one that was quick or refused.
+    Calls(Box<calls::CallsArgs>),
     /// Show one row with its neighbours, and what it does not prove.
     Show(list::ShowArgs),
-    /// Recompute the hash of every row, compare every checkpoint with the rows, and report the first that does not match.
+    /// Recompute the hash of every row and receipt, compare every checkpoint with the rows, and report the first that does
+    /// not match.
     /// With a file, check that export instead. Exits with 1 if something does not match.
     Verify(verify::VerifyArgs),
     /// Sign the log as it is now, and print the signed note. Keep it where nobody else can change it.
@@ -38,6 +43,7 @@ pub(crate) enum AuditCommand {
 pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
         AuditCommand::List(command) => list::list(*command, config, screen).await,
+        AuditCommand::Calls(command) => calls::list(*command, config, screen).await,
         AuditCommand::Show(command) => list::show(command, config, screen).await,
         AuditCommand::Verify(command) => verify::run(command, config, screen).await,
         AuditCommand::Checkpoint => checkpoint::make(config, screen).await,

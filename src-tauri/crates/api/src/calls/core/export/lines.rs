@@ -4,11 +4,14 @@
 
 use std::borrow::Cow;
 
-use domain::ports::{AuditRow, Checkpoint, LeafSpan, LogHash};
+use domain::ports::{AuditRow, Checkpoint, LeafSpan, LogHash, ReceiptRow, StoredBatch};
 use serde::Serialize;
 use verify::chain::{ChainRow, START};
-use verify::export::{EarlierTree, ExportLine, FORMAT, GapKind, Manifest, RowLine, Trailer, texts_of};
+use verify::export::{
+    EarlierTree, ExportLine, FORMAT, GapKind, Manifest, ReceiptLine, ReceiptsLine, RowLine, Trailer, texts_of,
+};
 use verify::filter::{RowFilter, RowMatch};
+use verify::receipt::CALLED;
 use verify::tree::{LeafRange, consistency_ranges, inclusion_ranges};
 use verify::{hex, note::SignedNote};
 
@@ -41,8 +44,8 @@ pub(super) fn matches(filter: &RowFilter, row: &AuditRow) -> bool {
 
 /// A row, or a stub of one that does not match; with its place in the tree where no other row shows it.
 pub(super) fn row(row: &AuditRow, is_row: bool, path: Option<Vec<LogHash>>) -> Result<String, ApiError> {
-    // Rows of layout 1 have no commitment, so their hash needs their text.
-    let has_text = is_row || row.layout == 1;
+    // Rows of layout 1 have no commitment, so their hash needs their text; and receipts need that of the row before them.
+    let has_text = is_row || row.layout == 1 || row.verb == CALLED;
     let text = |text: &Option<String>| text.clone().filter(|_| has_text).map(Cow::Owned);
     let is_whole = row.note.is_some() && has_text;
     let line_of = RowLine {
@@ -67,8 +70,30 @@ pub(super) fn row(row: &AuditRow, is_row: bool, path: Option<Vec<LogHash>>) -> R
     line(&if is_row { ExportLine::Row(boxed) } else { ExportLine::Stub(boxed) })
 }
 
-pub(super) fn trailer(rows: u64, stubs: u64) -> Result<String, ApiError> {
-    line(&ExportLine::Trailer(Trailer { rows, stubs }))
+fn receipt(row: &ReceiptRow) -> ReceiptLine<'_> {
+    ReceiptLine {
+        at: row.at.as_millis(),
+        agent: Cow::Borrowed(&row.agent),
+        server: Cow::Borrowed(&row.server),
+        tool: Cow::Borrowed(&row.tool),
+        args_mark: Cow::Owned(row.args_mark.as_deref().map(hex::encode).unwrap_or_default()),
+        verdict: Cow::Borrowed(&row.verdict),
+        outcome: Cow::Borrowed(&row.outcome),
+        took_ms: row.took_ms,
+        bytes_in: row.bytes_in,
+        bytes_out: row.bytes_out,
+        handle: Cow::Borrowed(&row.handle),
+    }
+}
+
+/// The receipts of a batch, which stand behind the row that vouches for them.
+pub(super) fn receipts(batch: &StoredBatch) -> Result<String, ApiError> {
+    let calls = batch.receipts.iter().map(receipt).collect();
+    line(&ExportLine::Receipts(Box::new(ReceiptsLine { row: batch.audit_number, calls })))
+}
+
+pub(super) fn trailer(counts: Trailer) -> Result<String, ApiError> {
+    line(&ExportLine::Trailer(counts))
 }
 
 fn incomplete() -> ApiError {

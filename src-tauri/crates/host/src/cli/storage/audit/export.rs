@@ -65,6 +65,7 @@ struct Exported {
     last: u64,
     rows: u64,
     stubs: u64,
+    receipts: u64,
     /// The first row whose fields do not give its hash.
     broken: Option<u64>,
     proves: String,
@@ -123,12 +124,12 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
     let begun: ExportBegun = core.request("audit.export", &asked).await?;
     target.write(&begun.text)?;
     let (mut next, mut broken) = (Some(begun.next), None);
-    let (mut rows, mut stubs) = (0, 0);
+    let (mut rows, mut stubs, mut receipts) = (0, 0, 0);
     while let Some(input) = next {
         let part: ExportPart = core.request("audit.exportRows", &input).await?;
         target.write(&part.text)?;
         broken = broken.or(part.broken);
-        (next, rows, stubs) = (part.next, part.rows, part.stubs);
+        (next, rows, stubs, receipts) = (part.next, part.rows, part.stubs, part.receipts);
     }
     if let Target::File(file) = target {
         file.finish()?;
@@ -139,12 +140,13 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
     let file = output.map(|path| path.display().to_string()).unwrap_or_default();
     if screen.is_json() {
         let (first, last) = (begun.first, begun.last);
-        screen.json(&Exported { file, first, last, rows, stubs, broken, proves })?;
+        screen.json(&Exported { file, first, last, rows, stubs, receipts, broken, proves })?;
     } else {
         let place = if file.is_empty() { String::new() } else { format!(" to {file}") };
         let without =
             if stubs > 0 { format!(" and {} without their text", count(stubs, "row")) } else { String::new() };
-        screen.note(&format!("Exported {}{without}{place}.", count(rows, "row")));
+        let calls = if receipts > 0 { format!(", with {}", count(receipts, "receipt")) } else { String::new() };
+        screen.note(&format!("Exported {}{without}{calls}{place}.", count(rows, "row")));
         match broken {
             Some(_) => screen.warning(&proves),
             None => screen.note(&proves),

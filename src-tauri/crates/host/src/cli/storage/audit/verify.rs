@@ -7,10 +7,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use api::calls::core::anchors::CompareNotes;
+use api::calls::core::receipts::VerifyReceipts;
 use api::calls::core::storage::VerifyAudit;
 use api::dto::AuditVerifiedDto;
 use api::dto::core::anchor::NotesCompared;
 use api::dto::core::audit::TreeVerifiedDto;
+use api::dto::core::receipt::ReceiptsVerifiedDto;
 use api::format::time::count;
 use api::{ApiError, Code};
 use clap::Args;
@@ -40,6 +42,7 @@ pub(crate) struct VerifyArgs {
 struct AuditVerified {
     #[serde(flatten)]
     rows: AuditVerifiedDto,
+    receipts: ReceiptsVerifiedDto,
     checkpoints: TreeVerifiedDto,
     anchors: Vec<AnchorCompared>,
 }
@@ -112,23 +115,67 @@ async fn log(anchors: Vec<Vec<Anchor>>, files: &[PathBuf], config: &Config, scre
         }
         screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
     };
+    let receipts = receipts(&core, screen).await?;
     let checkpoints = checkpoint::compare(&core, screen).await?;
     let mut compared = Vec::with_capacity(anchors.len());
     for (file, anchors) in files.iter().zip(&anchors) {
         compared.push(compare(&core, config, file, anchors).await?);
     }
-    let is_whole =
-        found.broken.is_none() && checkpoints.broken.is_none() && compared.iter().all(|anchor| anchor.fault.is_none());
+    let is_whole = found.broken.is_none()
+        && receipts.broken.is_none()
+        && checkpoints.broken.is_none()
+        && compared.iter().all(|anchor| anchor.fault.is_none());
     if screen.is_json() {
-        screen.json(&AuditVerified { rows: found, checkpoints, anchors: compared })?;
+        screen.json(&AuditVerified { rows: found, receipts, checkpoints, anchors: compared })?;
     } else {
         screen.line(&report(&found));
+        screen.line(&report_receipts(&receipts));
         screen.line(&checkpoint::report(&checkpoints));
         for anchor in &compared {
             screen.line(&anchor.sentence());
         }
     }
     Ok(if is_whole { DONE } else { FAILED })
+}
+
+/// Checks all receipts.
+async fn receipts(core: &CoreClient, screen: &Screen) -> Result<ReceiptsVerifiedDto, ApiError> {
+    let mut all = ReceiptsVerifiedDto::default();
+    let mut after = 0;
+    loop {
+        let found: ReceiptsVerifiedDto = core.request("audit.verifyReceipts", &VerifyReceipts { after }).await?;
+        all = ReceiptsVerifiedDto {
+            batches: all.batches.saturating_add(found.batches),
+            receipts: all.receipts.saturating_add(found.receipts),
+            removed: all.removed.saturating_add(found.removed),
+            ..found
+        };
+        match all.next {
+            Some(next) => {
+                after = next;
+                screen.note(&format!("Verified {} …", count(all.receipts, "receipt")));
+            }
+            None => return Ok(all),
+        }
+    }
+}
+
+fn report_receipts(found: &ReceiptsVerifiedDto) -> String {
+    let receipts = count(found.receipts, "receipt");
+    match (&found.broken, found.removed) {
+        (Some(broken), _) => format!(
+            "Receipt {} does not hold: {}. Keep a copy of the data directory as evidence; its `backups` folder may have the \
+             receipt as it was.",
+            broken.number,
+            one_line(&broken.why)
+        ),
+        (None, 0) if found.receipts == 0 => "There is no receipt of a call.".into(),
+        (None, 0) => format!("The receipts of calls are intact: {receipts} verified."),
+        (None, removed) => format!(
+            "The receipts of calls are intact: {receipts} verified; {} removed by retention.",
+            count(removed, "other")
+        ),
+    }
 }
 
 async fn compare(
