@@ -1,5 +1,5 @@
 /* Made-up logs for the stories and tests of this screen. */
-import type { ApiError, AuditListDto, AuditRowDto, AuditShownDto, ListAudit } from "$lib/bindings";
+import type { ApiError, AuditListDto, AuditRowDto, AuditShownDto, ListAudit, ReceiptDto } from "$lib/bindings";
 import { aRow, hashOf } from "$lib/fake-core/audit/rows";
 import { STORY_NOW } from "$lib/fake-core/story";
 
@@ -30,6 +30,14 @@ export const HOSTILE: Readonly<Record<number, Partial<AuditRowDto>>> = {
   26: { server: "s".repeat(2_000), agent: "a".repeat(2_000), detail: { [`<b>${"k".repeat(300)}`]: long } },
   25: { actor: `martian:${long}`, who: `martian:${long}`, subject: `request:hdl_1:${"k".repeat(4_000)}` },
   24: { who: "", note: "", subject: "", verb: "" },
+};
+
+export const HOSTILE_CALLS: Readonly<Record<number, Partial<ReceiptDto>>> = {
+  30: { tool: `<img src=x onerror=alert(1)> ${long}`, agent: `<b>${long}` },
+  29: { tool: "\u202Etxt.exe\u001b[31m", server: "مستودع" },
+  28: { verdict: `<b>${"v".repeat(400)}</b>`, outcome: "o".repeat(400), server: "s".repeat(2_000) },
+  27: { tool: "", agent: "", server: "", verdict: "", outcome: "" },
+  26: { tookMs: 86_400_000 * 12, bytesIn: 2 ** 50, bytesOut: 2 ** 50 },
 };
 
 const [older, row, newer] = logOf(23, 25);

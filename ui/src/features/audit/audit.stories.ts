@@ -1,9 +1,10 @@
 /* The Audit screen in every state. */
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Audit from "./Audit.svelte";
-import { FAILED, growing, HOSTILE, logOf, NOT_LINKED, SPARSE, throws } from "./audit.example";
+import { FAILED, growing, HOSTILE, HOSTILE_CALLS, logOf, NOT_LINKED, SPARSE, throws } from "./audit.example";
 
 const HASH = "#/audit";
+const CALLS = "#/audit/calls";
 
 export default {
   title: "audit",
@@ -91,6 +92,26 @@ export default {
     "row open, hostile actor": () => story(Audit, {}, { hash: "#/audit/25", fake: { audit: logOf(1, 30, HOSTILE) } }),
     "no such row": story(Audit, {}, { hash: "#/audit/99999" }),
     "row failed": story(Audit, {}, { hash: "#/audit/18202", fake: { calls: { "audit.show": throws(FAILED) } } }),
+    calls: story(Audit, {}, { hash: CALLS }),
+    "calls, a million": story(Audit, {}, { hash: CALLS, fake: { receipts: 1_234_567 } }),
+    "calls, none yet": story(Audit, {}, { hash: CALLS, fake: { receipts: 0 } }),
+    "calls, filtered": story(Audit, {}, { hash: `${CALLS}?agent=order-bot&server=warehouse&outcome=refused` }),
+    "calls, no match": story(Audit, {}, { hash: `${CALLS}?tool=nothing`, fake: { receipts: 30 } }),
+    "calls, no match so far": story(Audit, {}, { hash: `${CALLS}?tool=nothing`, fake: { receipts: 1_234_567 } }),
+    "calls, changed": story(
+      Audit,
+      {},
+      { hash: CALLS, fake: { receipts: 30, receiptChanges: { 28: { fits: false } } } },
+    ),
+    "calls, hostile text": () =>
+      story(Audit, {}, { hash: CALLS, fake: { receipts: 30, receiptChanges: HOSTILE_CALLS } }),
+    "calls failed": story(Audit, {}, { hash: CALLS, fake: { calls: { "audit.calls": throws(FAILED) } } }),
+    "calls, loading": story(
+      Audit,
+      {},
+      { hash: CALLS, fake: { calls: { "audit.calls": () => new Promise(() => undefined) } } },
+    ),
+    "calls, core lost": story(Audit, {}, { hash: CALLS, fake: { connection: "stale" } }),
     "core lost": story(Audit, {}, { hash: HASH, fake: { connection: "stale" } }),
   },
 } satisfies StoryFile;

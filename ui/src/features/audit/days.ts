@@ -1,5 +1,4 @@
 /* The rows of the log by the day on which they were written, for headers that stick. Pure. */
-import type { AuditRowDto } from "$lib/bindings";
 import { ms } from "$lib/format/time";
 
 export interface DayRows {
@@ -13,7 +12,7 @@ export interface DayRows {
 }
 
 /** Rows come newest first. Days are those of the person's clock. */
-export function daysOf(rows: readonly AuditRowDto[]): DayRows[] {
+export function daysOf(rows: readonly { readonly number: number; readonly at: string }[]): DayRows[] {
   const days: { key: string; at: string; from: number; count: number }[] = [];
   let day = "";
   rows.forEach((row, from) => {

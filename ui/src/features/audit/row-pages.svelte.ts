@@ -1,5 +1,6 @@
-/* Rows of the audit log as they are read, newest first, page by page towards the first row. It renders nothing. */
-import type { ApiError, AuditFilterDto, AuditListDto, AuditRowDto } from "$lib/bindings";
+/* Rows of the audit log or receipts of calls as they are read, newest first, page by page towards the first. It renders
+   nothing. */
+import type { ApiError, AuditFilterDto, AuditRowDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 
 /** Rows of one page: a screen and what is scrolled next. */
@@ -7,8 +8,22 @@ export const PAGE = 100;
 /** Pages without a match that are read before the person is asked. The core looks at 500,000 rows for each. */
 const EMPTY_PAGES = 3;
 
-export class AuditPages {
-  rows = $state.raw<readonly AuditRowDto[]>([]);
+interface Page<Row> {
+  readonly rows: Row[];
+  readonly next: number | null;
+  readonly first: number;
+  readonly last: number;
+}
+/** Reads one page. */
+type ReadPage<Filter, Row> = (asked: { filter: Filter; before: number | null; limit: number }) => Promise<Page<Row>>;
+/** Pages of the log itself. */
+export type AuditPages = RowPages<AuditFilterDto, AuditRowDto>;
+
+export const auditPages = (backend: Backend, filter: AuditFilterDto): AuditPages =>
+  new RowPages((asked) => backend.call("audit.list", asked), filter);
+
+export class RowPages<Filter, Row> {
+  rows = $state.raw<readonly Row[]>([]);
   /** Where the next page begins; null once all of it was read. */
   next = $state.raw<number | null>(null);
   /** The rows that the log has, as of the last page: numbers of the first and the last; 0 without rows. */
@@ -20,23 +35,23 @@ export class AuditPages {
   /** Several pages had no match: the person decides whether to go on. */
   isPaused = $state.raw(false);
   error = $state.raw<ApiError | null>(null);
-  readonly #backend: Backend;
-  #filter: AuditFilterDto;
+  readonly #read: ReadPage<Filter, Row>;
+  #filter: Filter;
   /** Raised by `reset`: answers to an earlier filter count for nothing. */
   #turn = 0;
 
-  constructor(backend: Backend, filter: AuditFilterDto) {
-    this.#backend = backend;
+  constructor(read: ReadPage<Filter, Row>, filter: Filter) {
+    this.#read = read;
     this.#filter = filter;
   }
 
   /** Whether these are rows of this filter. */
-  isFor(filter: AuditFilterDto): boolean {
+  isFor(filter: Filter): boolean {
     return JSON.stringify(filter) === JSON.stringify(this.#filter);
   }
 
   /** Begins anew with the newest rows. What is shown stays until they are there, unless the filter is another. */
-  async reset(filter: AuditFilterDto): Promise<void> {
+  async reset(filter: Filter): Promise<void> {
     this.#turn += 1;
     if (!this.isFor(filter)) {
       this.#filter = filter;
@@ -68,7 +83,7 @@ export class AuditPages {
     let before = from;
     try {
       for (let empty = 0; ;) {
-        const page = await this.#backend.call("audit.list", { filter: this.#filter, before, limit: PAGE });
+        const page = await this.#read({ filter: this.#filter, before, limit: PAGE });
         if (turn !== this.#turn) return;
         this.#take(page, before === null);
         if (page.rows.length > 0 || page.next === null) break;
@@ -85,7 +100,7 @@ export class AuditPages {
     }
   }
 
-  #take(page: AuditListDto, isFirst: boolean): void {
+  #take(page: Page<Row>, isFirst: boolean): void {
     this.rows = isFirst ? page.rows : [...this.rows, ...page.rows];
     this.next = page.next;
     this.first = page.first;

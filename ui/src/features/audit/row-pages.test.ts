@@ -3,7 +3,7 @@ import type { AuditListDto } from "$lib/bindings";
 import { auditOf, aRow, makeAudit } from "$lib/fake-core/audit/rows";
 import { fake } from "$lib/fake-core/backend";
 import { NO_FILTER } from "./audit-filter";
-import { AuditPages } from "./audit-pages.svelte";
+import { auditPages, type AuditPages } from "./row-pages.svelte";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const numbers = (pages: AuditPages) => pages.rows.map((row) => row.number);
@@ -15,7 +15,7 @@ const page = (rows: number[], next: number | null): AuditListDto => ({
 });
 
 it("every_row_comes_once_from_the_newest_to_the_first", async () => {
-  const pages = new AuditPages(fake({ audit: 250, now: NOW }), NO_FILTER);
+  const pages = auditPages(fake({ audit: 250, now: NOW }), NO_FILTER);
   await pages.reset(NO_FILTER);
   expect([pages.first, pages.last, pages.next]).toEqual([1, 250, 151]);
   while (pages.next !== null) await pages.more();
@@ -25,7 +25,7 @@ it("every_row_comes_once_from_the_newest_to_the_first", async () => {
 it("an_empty_page_with_more_behind_it_is_read_on", async () => {
   const answers = [page([], 700), page([650], 600)];
   const backend = fake({ calls: { "audit.list": () => answers.shift() ?? page([], null) } });
-  const pages = new AuditPages(backend, NO_FILTER);
+  const pages = auditPages(backend, NO_FILTER);
   await pages.reset({ ...NO_FILTER, actor: "person" });
   expect([numbers(pages), pages.next, pages.isPaused]).toEqual([[650], 600, false]);
   await pages.more();
@@ -35,7 +35,7 @@ it("an_empty_page_with_more_behind_it_is_read_on", async () => {
 it("a_rare_filter_pauses_after_three_empty_pages_and_goes_on_when_asked", async () => {
   let calls = 0;
   const backend = fake({ calls: { "audit.list": () => page([], 1_000 - (calls += 1)) } });
-  const pages = new AuditPages(backend, NO_FILTER);
+  const pages = auditPages(backend, NO_FILTER);
   await pages.reset({ ...NO_FILTER, text: "rare" });
   expect([calls, pages.isPaused, pages.next]).toEqual([3, true, 997]);
   await pages.more();
@@ -48,7 +48,7 @@ it("a_late_answer_of_an_old_filter_is_dropped", async () => {
   let release: (page: AuditListDto) => void = () => undefined;
   const slow = new Promise<AuditListDto>((done) => (release = done));
   const backend = fake({ calls: { "audit.list": ({ filter }) => (filter.actor === null ? slow : page([7], null)) } });
-  const pages = new AuditPages(backend, NO_FILTER);
+  const pages = auditPages(backend, NO_FILTER);
   const late = pages.reset(NO_FILTER);
   await pages.reset({ ...NO_FILTER, actor: "agent" });
   release(page([900, 899], 899));
@@ -58,7 +58,7 @@ it("a_late_answer_of_an_old_filter_is_dropped", async () => {
 
 it("rows_stay_while_the_newest_are_read_and_go_when_the_filter_is_another", async () => {
   const backend = fake({ audit: 3, now: NOW });
-  const pages = new AuditPages(backend, NO_FILTER);
+  const pages = auditPages(backend, NO_FILTER);
   await pages.reset(NO_FILTER);
   backend.state.audit = makeAudit(5, NOW);
   const reading = pages.reset(NO_FILTER);
@@ -78,7 +78,7 @@ it("a_failed_page_keeps_what_was_read_and_can_be_tried_again", async () => {
   backend.state.audit = log;
   const call = backend.call.bind(backend);
   backend.call = (name, input) => (fails ? Promise.reject(new Error("the core does not answer")) : call(name, input));
-  const pages = new AuditPages(backend, NO_FILTER);
+  const pages = auditPages(backend, NO_FILTER);
   await pages.reset(NO_FILTER);
   fails = true;
   await pages.more();

@@ -3,7 +3,7 @@ import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
 /** Less than the made-up core stores. */
-const DUE = { payloadTasks: 12, payloadBytes: 140_000, tasks: 4, auditRows: 8_192 };
+const DUE = { payloadTasks: 12, payloadBytes: 140_000, tasks: 4, receipts: 25_600, auditRows: 8_192 };
 
 function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto {
   const base = { newest: null, copied: null, trouble: null, contradicts: false, isBesideRegistry: false };

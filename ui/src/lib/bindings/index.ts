@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -1051,6 +1051,8 @@ next: ReadExport | null,
 rows: number,
 /** Stubs written so far. */
 stubs: number,
+/** Receipts of calls written so far. */
+receipts: number,
 /** The first row of this part whose fields do not give its hash. */
 broken: number | null, };
 
@@ -1473,6 +1475,10 @@ groupBy: Grouping,
 sort: Sorting,
 /** By a column: the last value first. */
 reversed?: boolean, };
+
+export type ListReceipts = { filter: ReceiptFilterDto,
+/** Continue after a page: its `next` value. */
+before: number | null, limit: number | null, };
 
 /** Which tasks to list. */
 export type ListTasks = {
@@ -1918,7 +1924,9 @@ after: number,
 /** Rows written so far. */
 rows: number,
 /** Stubs written so far. */
-stubs: number, };
+stubs: number,
+/** Receipts of calls written so far. */
+receipts: number, };
 
 /** Which page of the inbox. */
 export type ReadInbox = {
@@ -1956,6 +1964,74 @@ stdio: string,
 claude: string | null,
 /** The same for each program in the forms that it takes, those that were measured first. */
 programs: Array<ProgramSettings>, };
+
+/** What one call of an agent left behind. */
+export type ReceiptDto = { number: number,
+/** When the agent got its first answer, or was refused. */
+at: string,
+/** The name of the agent. */
+agent: string, agentId: string,
+/** The name of the server; null where no server has the tool. */
+server: string | null, serverId: string | null,
+/** The server's name for the tool, or the one that the agent used where no server has it. */
+tool: string,
+/** Equal arguments have equal marks; null where too many arguments waited for theirs, or the call had none that read. */
+argsMark: string | null,
+/** `allowed`, or why it was refused. */
+verdict: string,
+/** What the agent got first. */
+outcome: string,
+/** From the call to the first answer. */
+tookMs: number,
+/** Size of the arguments. */
+bytesIn: number,
+/** Size of the first answer; zero where it was no answer of a server. */
+bytesOut: number,
+/** The task that the call has or joined. */
+handle: string | null,
+/** Whether its fields are those of its hash, as far as one receipt shows that. */
+fits: boolean, };
+
+/** Which receipts; what is null lets every one pass. */
+export type ReceiptFilterDto = {
+/** From this time on: ISO 8601, or a date in UTC. */
+since: string | null,
+/** Before this time: ISO 8601, or a date in UTC. */
+until: string | null,
+/** The name or id of an agent. */
+agent: string | null,
+/** The name or id of a server. */
+server: string | null,
+/** The whole name of a tool, as its server has it. */
+tool: string | null,
+/** One of these words; every verdict when empty. */
+verdicts: Array<string>,
+/** One of these words; every outcome when empty. */
+outcomes: Array<string>,
+/** The handle of a task or a unique beginning of it: calls that made it or joined it. */
+task: string | null, };
+
+/** A page of receipts, newest first. */
+export type ReceiptListDto = { rows: Array<ReceiptDto>,
+/** Where the next page begins; null at the end. A page may be short, even empty, and not the last. */
+next: number | null,
+/** The first receipt that is still there; 0 without any. */
+first: number,
+/** The last receipt that was stored; 0 without any. */
+last: number, };
+
+/** How receipts compare with the audit log. */
+export type ReceiptsVerifiedDto = {
+/** Batches that were checked now. */
+batches: number,
+/** Receipts that were checked now. */
+receipts: number,
+/** Receipts of these batches that retention removed. */
+removed: number,
+/** The first receipt that does not hold. */
+broken: BrokenRowDto | null,
+/** Where the check goes on; null at the end. */
+next: number | null, };
 
 /** Arguments of an earlier call. Has no `Debug`: it carries arguments. */
 export type RecentArguments = {
@@ -2025,6 +2101,8 @@ payloadTasks: number,
 payloadBytes: number,
 /** Tasks that go with all that belongs to them. */
 tasks: number,
+/** Receipts of calls that go, in whole batches. */
+receipts: number,
 /** Audit rows that go, in whole segments. */
 auditRows: number, };
 
@@ -2405,6 +2483,10 @@ tasks: number | null,
 agentTasks: number | null,
 /** Stored tasks of one server. */
 serverTasks: number | null,
+/** Receipts of calls that are older go. */
+receiptAgeMs: number | null,
+/** How many receipts of calls are stored. */
+receipts: number | null,
 /** Audit segments that are older go. */
 auditAgeMs: number | null,
 /** Only say what would exceed these limits and when it would go; nothing is set. */
@@ -2781,6 +2863,10 @@ tasks: number,
 agentTasks: number,
 /** Stored tasks of one server. */
 serverTasks: number,
+/** Receipts of calls that are older go, and none stays longer than the audit log. */
+receiptAgeMs: number,
+/** Stored receipts; beyond it the oldest go. */
+receipts: number,
 /** Audit segments that are older go. */
 auditAgeMs: number, };
 
@@ -2794,6 +2880,8 @@ keptPayloads: StoredKindDto,
 keptTasks: StoredKindDto, rawMessages: StoredKindDto,
 /** Questions and their forms. */
 questions: StoredKindDto, statusLines: StoredKindDto, changes: StoredKindDto,
+/** Receipts of calls. */
+receipts: StoredKindDto,
 /** Audit rows that are still there. */
 audit: StoredKindDto, };
 
@@ -3290,6 +3378,11 @@ export type VerifyAudit = {
 /** From the first row; otherwise from where it was verified before. */
 whole: boolean, };
 
+/** A check of receipts. */
+export type VerifyReceipts = {
+/** Go on after a call that stopped: its `next` value. */
+after: number, };
+
 /** A comparison of checkpoints with the rows. */
 export type VerifyTree = {
 /** All checkpoints; otherwise the newest ones. */
@@ -3458,6 +3551,8 @@ export interface Calls {
   "audit.list": [ListAudit, AuditListDto];
   "audit.show": [OneAuditRow, AuditShownDto];
   "audit.verify": [VerifyAudit, AuditVerifiedDto];
+  "audit.calls": [ListReceipts, ReceiptListDto];
+  "audit.verifyReceipts": [VerifyReceipts, ReceiptsVerifiedDto];
   "audit.verifyTree": [VerifyTree, TreeVerifiedDto];
   "audit.checkpoint": [Nothing, CheckpointDto];
   "audit.anchors": [Nothing, AnchorList];

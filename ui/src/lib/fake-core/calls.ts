@@ -227,10 +227,14 @@ export function answers(state: CoreState): Answers {
     },
     "storage.clean": () => {
       const removed = state.storage.due;
-      state.storage = { ...state.storage, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 } };
+      state.storage = {
+        ...state.storage,
+        due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, receipts: 0, auditRows: 0 },
+      };
       return { removed, storage: state.storage };
     },
     "audit.verify": () => auditFits(state.audit),
+    "audit.verifyReceipts": () => ({ batches: 40, receipts: state.receipts, removed: 0, broken: null, next: null }),
     "audit.verifyTree": () => checkpointsFit(state.audit.last),
     "sessions.list": () => ({ sessions: state.sessions }),
     "sessions.revoke": (input) => {

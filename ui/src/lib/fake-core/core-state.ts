@@ -14,6 +14,7 @@ import type {
   HaltShown,
   InboxRow,
   PriceDto,
+  ReceiptDto,
   RecordingDto,
   RuleDto,
   ServerDto,
@@ -63,6 +64,10 @@ export interface CoreStateOptions {
   answerRules?: AnswerRuleDto[];
   /** Rows of the audit log; a number makes as many. */
   audit?: number | AuditRowDto[];
+  /** How many receipts of calls there are. */
+  receipts?: number;
+  /** Some of them otherwise, by number. */
+  receiptChanges?: Readonly<Record<number, Partial<ReceiptDto>>>;
   /** Files that get copies of checkpoints. */
   anchors?: AnchorDto[];
   /** A frozen now, for stories. */
@@ -105,6 +110,8 @@ export class CoreState {
   readonly answered: readonly Partial<AnsweredDto>[];
   readonly answerRules: readonly AnswerRuleDto[];
   audit: AuditLog;
+  readonly receipts: number;
+  readonly receiptChanges: Readonly<Record<number, Partial<ReceiptDto>>>;
   anchors: AnchorDto[];
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
@@ -123,6 +130,8 @@ export class CoreState {
     this.answered = options.answered ?? [];
     this.answerRules = options.answerRules ?? [];
     this.audit = Array.isArray(options.audit) ? auditOf(options.audit) : makeAudit(options.audit ?? 18_204, now);
+    this.receipts = options.receipts ?? 4_120;
+    this.receiptChanges = options.receiptChanges ?? {};
     this.anchors = options.anchors ?? [];
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : INBOX;

@@ -21,6 +21,8 @@ const LIMITS = {
   tasks: 500_000,
   agentTasks: 250_000,
   serverTasks: 250_000,
+  receiptAgeMs: 90 * DAY_MS,
+  receipts: 10_000_000,
   auditAgeMs: 400 * DAY_MS,
 };
 
@@ -57,12 +59,13 @@ export function makeStorage(
       questions: { rows: rows.length, bytes: rows.length * ARGUMENT_BYTES },
       statusLines: { rows: rows.length * 15, bytes: rows.length * 15 * 100 },
       changes: { rows: rows.length * 32, bytes: null },
+      receipts: { rows: rows.length * 40, bytes: null },
       audit: { rows: audit.last === 0 ? 0 : audit.last - audit.first + 1, bytes: null },
     },
     contentBytes: contentBytes(rows.length, payloads.bytes),
     limits: LIMITS,
     builtIn: LIMITS,
-    due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 },
+    due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, receipts: 0, auditRows: 0 },
     waitsUntil: null,
     ...change,
   };

@@ -67,6 +67,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   alarmRaised: ["warn", "attention"],
   alarmEnded: ["check", "neutral"],
   alarmDismissed: ["check", "neutral"],
+  called: ["info", "neutral"],
+  receiptsMissing: ["warn", "attention"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

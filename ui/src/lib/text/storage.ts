@@ -17,6 +17,7 @@ export const STORAGE = {
     questions: "Questions",
     statusLines: "Status messages of servers",
     changes: "Changes of tasks and settings",
+    receipts: "Receipts of agents’ calls",
     audit: "Audit rows",
   },
   neededNote: "Their task is open, held, unanswered or not delivered. Limits do not remove them.",
@@ -31,7 +32,7 @@ export const STORAGE = {
     `${plural(segments, "old part")} of the audit log ${segments === 1 ? "was" : "were"} removed. A signed record of each stays.`,
   limits: {
     title: "How long things are kept",
-    note: "Arguments, answers and results are removed first, then tasks, then audit rows. What is still needed stays.",
+    note: "Arguments, answers and results are removed first, then tasks, then receipts of calls, then audit rows. What is still needed stays.",
     payloadAge: "Arguments, answers, results",
     payloadBytes: "Total size with messages and questions",
     agentPayloadBytes: "That size per agent",
@@ -40,10 +41,13 @@ export const STORAGE = {
     tasks: "Number of tasks",
     agentTasks: "Number per agent",
     serverTasks: "Number per server",
+    receiptAge: "Receipts of agents’ calls",
+    receipts: "Number of receipts",
     auditAge: "Audit rows",
     days: "days",
     size: "GB",
     count: "tasks",
+    calls: "calls",
     bad: "Enter a number above zero.",
     save: "Save limits",
     builtIn: "Use the built-in limits",
@@ -83,6 +87,8 @@ export const STORAGE = {
     broken: (row: number) => `Row ${count(row)} of the audit log is not intact.`,
     brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
     showRow: "Show the row",
+    calls: (receipts: number) => `${plural(receipts, "receipt of a call", "receipts of calls")} intact.`,
+    callBroken: (receipt: number) => `Receipt ${count(receipt)} of a call is not intact.`,
   },
 } as const;
 
@@ -91,6 +97,7 @@ export function removal(what: {
   payloadTasks: number;
   payloadBytes: number;
   tasks: number;
+  receipts: number;
   auditRows: number;
 }): string {
   const parts = [
@@ -98,6 +105,7 @@ export function removal(what: {
       ? [`the contents of ${plural(what.payloadTasks, "task", "tasks")} (${bytes(what.payloadBytes)})`]
       : []),
     ...(what.tasks > 0 ? [plural(what.tasks, "whole task", "whole tasks")] : []),
+    ...(what.receipts > 0 ? [plural(what.receipts, "receipt of a call", "receipts of calls")] : []),
     ...(what.auditRows > 0 ? [plural(what.auditRows, "audit row", "audit rows")] : []),
   ];
   return listed(parts);

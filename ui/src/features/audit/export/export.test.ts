@@ -102,7 +102,7 @@ it("a_row_that_was_changed_is_said_and_the_file_is_kept", async () => {
     now: STORY_NOW,
     audit: 10,
     calls: {
-      "audit.exportRows": () => ({ text: "{}\n", next: null, rows: 10, stubs: 0, broken: 7 }),
+      "audit.exportRows": () => ({ text: "{}\n", next: null, rows: 10, stubs: 0, receipts: 0, broken: 7 }),
     },
   });
   const shown = open(core);

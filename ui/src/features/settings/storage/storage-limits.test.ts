@@ -12,6 +12,8 @@ const limits = {
   tasks: 500_000,
   agentTasks: 250_000,
   serverTasks: 250_000,
+  receiptAgeMs: 90 * DAY,
+  receipts: 10_000_000,
   auditAgeMs: 400 * DAY,
 };
 
@@ -26,6 +28,8 @@ describe("limits of storage", () => {
       tasks: "500000",
       agentTasks: "250000",
       serverTasks: "250000",
+      receiptAgeMs: "90",
+      receipts: "10000000",
       auditAgeMs: "400",
     });
   });
@@ -40,6 +44,8 @@ describe("limits of storage", () => {
       tasks: null,
       agentTasks: null,
       serverTasks: null,
+      receiptAgeMs: null,
+      receipts: null,
       auditAgeMs: null,
     });
   });
@@ -56,11 +62,11 @@ describe("limits of storage", () => {
 });
 
 test("what_a_clean_up_removes_is_one_sentence", () => {
-  expect(removal({ payloadTasks: 12, payloadBytes: 340_000_000, tasks: 1, auditRows: 4_096 })).toBe(
+  expect(removal({ payloadTasks: 12, payloadBytes: 340_000_000, tasks: 1, receipts: 0, auditRows: 4_096 })).toBe(
     "the contents of 12 tasks (340 MB), 1 whole task and 4,096 audit rows",
   );
-  expect(removal({ payloadTasks: 1, payloadBytes: 500, tasks: 0, auditRows: 0 })).toBe(
+  expect(removal({ payloadTasks: 1, payloadBytes: 500, tasks: 0, receipts: 0, auditRows: 0 })).toBe(
     "the contents of 1 task (500 B)",
   );
-  expect(removal({ payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 })).toBe("");
+  expect(removal({ payloadTasks: 0, payloadBytes: 0, tasks: 0, receipts: 0, auditRows: 0 })).toBe("");
 });

@@ -13,6 +13,8 @@ export const LIMIT_FIELDS = [
   "tasks",
   "agentTasks",
   "serverTasks",
+  "receiptAgeMs",
+  "receipts",
   "auditAgeMs",
 ] as const;
 export type LimitField = (typeof LIMIT_FIELDS)[number];
@@ -21,8 +23,9 @@ export type LimitChanges = Omit<SetStorage, "preview">;
 export type LimitDraft = Readonly<Record<LimitField, string>>;
 
 /** What one unit of the field is of what is stored. */
-export function unitOf(field: LimitField): { unit: "days" | "size" | "count"; size: number } {
+export function unitOf(field: LimitField): { unit: "days" | "size" | "count" | "calls"; size: number } {
   if (field.endsWith("AgeMs")) return { unit: "days", size: DAY_MS };
+  if (field === "receipts") return { unit: "calls", size: 1 };
   return field.endsWith("Bytes") ? { unit: "size", size: GB } : { unit: "count", size: 1 };
 }
 

@@ -1,7 +1,8 @@
 /* What a made-up core answers about its audit log, in pages as the core gives them. */
-import type { AnchorDto, ApiError, AuditFilterDto, AuditRowDto } from "$lib/bindings";
+import type { AnchorDto, ApiError, AuditFilterDto, AuditRowDto, ReceiptDto } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
+import { aReceipt, receiptMatches } from "./receipts";
 import { hashOf } from "./rows";
 
 /** As `PAGE_ROWS` of the core. */
@@ -13,6 +14,7 @@ const ACTORS = ["person", "agent", "control", "server", "system"];
 type AuditCalls = Pick<
   Answers,
   | "audit.list"
+  | "audit.calls"
   | "audit.show"
   | "audit.export"
   | "audit.exportRows"
@@ -63,6 +65,17 @@ export function auditCalls(state: CoreState): AuditCalls {
       }
       return { rows, next: at >= lowest ? at + 1 : null, first, last };
     },
+    "audit.calls": ({ filter, before, limit }) => {
+      const last = state.receipts;
+      const rows: ReceiptDto[] = [];
+      let at = before === null ? last : before - 1;
+      const end = Math.max(1, at - NUMBERS_OF_A_CALL + 1);
+      for (; at >= end && rows.length < (limit ?? PAGE_ROWS); at -= 1) {
+        const receipt = aReceipt(at, last, state.now(), state.receiptChanges[at]);
+        if (receiptMatches(receipt, filter)) rows.push(receipt);
+      }
+      return { rows, next: at >= 1 ? at + 1 : null, first: Math.min(1, last), last };
+    },
     "audit.export": ({ filter, gaps, format }) => {
       check(filter);
       const first = Math.max(filter.first ?? 1, state.audit.first);
@@ -83,6 +96,7 @@ export function auditCalls(state: CoreState): AuditCalls {
         after: first - 1,
         rows: 0,
         stubs: 0,
+        receipts: 0,
       };
       const proves =
         gaps === "hashes"
@@ -112,7 +126,7 @@ export function auditCalls(state: CoreState): AuditCalls {
       }
       if (end === last) lines.push(JSON.stringify({ trailer: { rows, stubs } }));
       const next = end === last ? null : { ...input, after: end, rows, stubs };
-      return { text: `${lines.join("\n")}\n`, next, rows, stubs, broken: null };
+      return { text: `${lines.join("\n")}\n`, next, rows, stubs, receipts: 0, broken: null };
     },
     "audit.show": ({ number }) => {
       const row = state.audit.get(number);

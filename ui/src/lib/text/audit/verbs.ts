@@ -62,6 +62,8 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   alarmRaised: "raised an alarm",
   alarmEnded: "ended an alarm",
   alarmDismissed: "dismissed an alarm",
+  called: "stored receipts of calls",
+  receiptsMissing: "may miss receipts",
 };
 
 /** All verbs by their labels, for choosing. */
