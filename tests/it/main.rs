@@ -29,6 +29,7 @@ mod kill;
 mod kill_kept;
 mod loop_alarms;
 mod peers;
+mod receipts;
 mod repeated_calls;
 mod revocation;
 mod sign_in;

@@ -67,6 +67,11 @@ impl Gate {
         self.core.take().expect("a core is running").kill();
     }
 
+    /// Asks the core to end, and gives its exit code.
+    pub fn stop(&mut self) -> Option<i32> {
+        self.core.take().expect("a core is running").stop()
+    }
+
     /// The directory and its commands.
     #[must_use]
     pub fn home(&self) -> &Home {

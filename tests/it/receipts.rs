@@ -1,0 +1,316 @@
+//! Receipts of agents' calls, from outside: each call leaves one, also a quick or refused one; they are the calls that the
+//! server got; and after a kill the only ones that are missing lie in a time that the audit log names.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use domain::time::Timestamp;
+use serde_json::{Value, json};
+use tests::by_hand::{Agent, Reply};
+use tests::gate::Gate;
+use tests::home::{Home, pause_for, wait_for};
+use tests::server::{Manner, Recorder};
+use tests::torture::Campaign;
+
+use crate::PROGRAM;
+
+/// More requests than an agent makes otherwise.
+const FAST: &[(&str, &str)] = &[
+    ("TASKWARDEN_POLICY_GATEWAY_REQUESTS_PER_SECOND", "1000000"),
+    ("TASKWARDEN_POLICY_GATEWAY_REQUESTS_BURST", "1000000"),
+];
+/// Agents that call at once, and how many calls each makes.
+const AGENTS: usize = 4;
+const CALLS: usize = 800;
+
+fn recorder() -> (tokio::runtime::Runtime, Recorder) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    (runtime, server)
+}
+
+/// All receipts, the oldest first.
+fn receipts(home: &Home, filter: &[&str]) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut before = None;
+    loop {
+        let mut args = vec!["audit", "calls", "--limit", "1000", "--json"];
+        args.extend_from_slice(filter);
+        let place: String;
+        if let Some(before) = before {
+            place = format!("{before}");
+            args.extend(["--before", place.as_str()]);
+        }
+        let page = home.json(args);
+        all.extend(page["rows"].as_array().expect("rows").iter().cloned());
+        match page["next"].as_u64() {
+            Some(next) => before = Some(next),
+            None => break,
+        }
+    }
+    all.reverse();
+    all
+}
+
+/// Waits until as many receipts are stored, and gives them.
+fn wait_receipts(home: &Home, many: usize) -> Vec<Value> {
+    let look = || Some(receipts(home, &[])).filter(|all| all.len() >= many);
+    let all = wait_for(&format!("{many} receipts are stored"), look, || {
+        format!("{} are\n{}", receipts(home, &[]).len(), home.core_log())
+    });
+    assert_eq!(all.len(), many, "one receipt for each call");
+    all
+}
+
+fn call(agent: &Agent, tool: &str, nonce: &str) -> Reply {
+    agent.ask("tools/call", &json!({"name": tool, "arguments": {"nonce": nonce}}))
+}
+
+fn verify(home: &Home) -> (i32, String) {
+    let verified = home.run(["audit", "verify"]);
+    (verified.code, format!("{}{}", verified.out, verified.err))
+}
+
+fn notes(home: &Home, verb: &str) -> Vec<String> {
+    let listed = home.json(["audit", "list", "--verb", verb, "--limit", "1000", "--json"]);
+    let rows = listed["rows"].as_array().expect("rows");
+    rows.iter().filter_map(|row| row["note"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn each_call_leaves_one_receipt_whether_it_was_quick_became_a_task_or_was_refused() {
+    let (_runtime, server) = recorder();
+    let gate = Gate::open(PROGRAM);
+    let home = gate.home();
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("bee");
+    let (agent, everywhere) = (Agent::new(&gate.url("recorder"), &token), Agent::new(&gate.url("*"), &token));
+
+    call(&agent, "quick", "one").result();
+    call(&agent, "quick", "one").result();
+    call(&agent, "quick", "two").result();
+    let task = agent.start("work", &json!({"nonce": "three"}));
+    call(&everywhere, "nowhere__quick", "four");
+    agent.ask("tools/call", &json!({"name": "quick", "arguments": "no object"}));
+    let halted = home.run(["halt", "--reason", "a test", "--scope", "calls", "--yes"]);
+    assert_eq!(halted.code, 0, "work is halted: {}", halted.err);
+    call(&agent, "quick", "five");
+    // Looking at a task is no call of a server.
+    agent.ask("tasks/get", &json!({"taskId": task}));
+
+    let all = wait_receipts(home, 7);
+    let told: Vec<_> =
+        all.iter().map(|row| (row["tool"].as_str(), row["verdict"].as_str(), row["outcome"].as_str())).collect();
+    let is = |tool, verdict, outcome| (Some(tool), Some(verdict), Some(outcome));
+    assert_eq!(
+        told,
+        [
+            is("quick", "allowed", "result"),
+            is("quick", "allowed", "result"),
+            is("quick", "allowed", "result"),
+            is("work", "allowed", "task"),
+            is("nowhere__quick", "unknownTool", "refused"),
+            is("quick", "invalid", "refused"),
+            is("quick", "halted", "refused"),
+        ],
+        "{all:#?}"
+    );
+    assert!(all.iter().all(|row| row["agent"] == "bee"), "each names its agent: {all:#?}");
+    assert_eq!((&all[3]["handle"], &all[0]["handle"]), (&json!(task), &Value::Null), "and its task");
+    assert_eq!((&all[0]["server"], &all[4]["server"]), (&json!("recorder"), &Value::Null), "and its server");
+    assert_eq!(all[0]["argsMark"], all[1]["argsMark"], "equal arguments have equal marks");
+    assert_ne!(all[0]["argsMark"], all[2]["argsMark"], "and others have others");
+    assert_eq!(all[5]["argsMark"], Value::Null, "what does not read has none");
+    assert!(all[0]["bytesOut"].as_u64().is_some_and(|bytes| bytes > 0), "{:#}", all[0]);
+
+    assert_eq!(receipts(home, &["--verdict", "halted"]).len(), 1, "they are found by verdict");
+    assert_eq!(receipts(home, &["--outcome", "refused", "--tool", "quick"]).len(), 2, "and by several conditions");
+    assert_eq!(receipts(home, &["--task", task.as_str()]).len(), 1, "and by task");
+    let wrong = home.run(["audit", "calls", "--outcome", "reslut"]);
+    assert!(wrong.code != 0 && wrong.err.contains("result"), "a wrong word is told: {}", wrong.err);
+    let stored = std::fs::read(home.data().join("registry.db")).expect("the registry");
+    assert!(!stored.windows(9).any(|part| part == b"no object"), "no argument is stored with a receipt");
+    let (code, said) = verify(home);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("7 receipts verified"), "{said}");
+}
+
+/// Calls of some agents at once, each with a nonce of its own.
+fn burst(gate: &Gate, tokens: &[String], calls: usize) {
+    std::thread::scope(|scope| {
+        for (number, token) in tokens.iter().enumerate() {
+            let agent = Agent::new(&gate.url("recorder"), token);
+            scope.spawn(move || {
+                for at in 0..calls {
+                    let reply = call(&agent, "quick", &format!("{number}-{at}"));
+                    assert!(reply.json().get("result").is_some(), "it is answered: {reply:?}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn receipts_are_the_calls_that_the_server_got_under_a_burst_of_thousands_and_an_orderly_end_loses_none() {
+    let (_runtime, server) = recorder();
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let tokens: Vec<String> = (0..AGENTS).map(|number| gate.add_agent(&format!("agent-{number}"))).collect();
+    gate.kill();
+    gate.start_with(FAST);
+    let told = notes(gate.home(), "receiptsMissing").len();
+    burst(&gate, &tokens, CALLS);
+    assert_eq!(gate.stop(), Some(0), "the core is shut down");
+    let all = receipts(gate.home(), &["--outcome", "result"]);
+    let seen = server.seen().calls;
+    assert_eq!(seen.values().sum::<u32>(), u32::try_from(all.len()).expect("some thousands"), "each call has one");
+    assert_eq!(all.len(), AGENTS * CALLS);
+    for number in 0..AGENTS {
+        let name = format!("agent-{number}");
+        assert_eq!(all.iter().filter(|row| row["agent"] == name.as_str()).count(), CALLS, "of {name}");
+    }
+    let marks: std::collections::BTreeSet<_> = all.iter().map(|row| row["argsMark"].to_string()).collect();
+    assert_eq!(marks.len(), all.len(), "each call has arguments of its own, and a mark of its own");
+    gate.start();
+    assert_eq!(notes(gate.home(), "receiptsMissing").len(), told, "an orderly end loses none, and says so of none");
+    let (code, said) = verify(gate.home());
+    assert_eq!(code, 0, "{said}");
+}
+
+/// The times that rows `receiptsMissing` name.
+fn windows(home: &Home) -> Vec<(String, String)> {
+    let window = |note: String| {
+        let (_, times) = note.split_once(" from ")?;
+        let (from, rest) = times.split_once(" to ")?;
+        let (to, _) = rest.split_once(" may have no receipt")?;
+        Some((from.to_owned(), to.to_owned()))
+    };
+    notes(home, "receiptsMissing").into_iter().filter_map(window).collect()
+}
+
+/// The time as the audit log writes it.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    Timestamp::from_millis(i64::try_from(since.as_millis()).expect("not so late")).to_string()
+}
+
+#[test]
+fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_names_and_none_is_there_twice() {
+    let (_runtime, server) = recorder();
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("bee");
+    gate.kill();
+    gate.start_with(FAST);
+    // The moment at which each call was answered. Each has arguments of another size, by which its receipt is known.
+    let mut answered: BTreeMap<u64, String> = BTreeMap::new();
+    let mut sent = 0_usize;
+    Campaign::new("receipts", 6).run(|random, _| {
+        let is_over = AtomicBool::new(false);
+        let (url, token) = (gate.url("recorder"), token.as_str());
+        let pause = u64::from(300 + random.below(2_500));
+        let (over, begun) = (&is_over, sent);
+        let heard = std::thread::scope(|scope| {
+            let calling = scope.spawn(move || {
+                let mut agent = tests::agent::Agent::over_http(&url, token);
+                let mut heard = Vec::new();
+                for number in begun.. {
+                    if over.load(Ordering::Relaxed) {
+                        return (heard, number);
+                    }
+                    let arguments = json!({"nonce": "n".repeat(number + 1)});
+                    let size = u64::try_from(arguments.to_string().len()).expect("a size");
+                    match agent.ask("tools/call", json!({"name": "quick", "arguments": arguments})) {
+                        Ok(answer) if answer.get("result").is_some() => heard.push((size, now())),
+                        Ok(_) => {}
+                        Err(_) => return (heard, number + 1),
+                    }
+                }
+                (heard, begun)
+            });
+            pause_for(Duration::from_millis(pause));
+            gate.kill();
+            is_over.store(true, Ordering::Relaxed);
+            calling.join().expect("the agent ends")
+        });
+        sent = heard.1;
+        answered.extend(heard.0);
+        gate.start_with(FAST);
+        let (code, said) = verify(gate.home());
+        assert_eq!(code, 0, "the chain and the receipts are whole after the kill: {said}");
+    });
+    assert!(answered.len() > 100, "the agent was busy: {} calls", answered.len());
+    assert_eq!(gate.stop(), Some(0), "the last core is shut down");
+    let all = receipts(gate.home(), &["--outcome", "result"]);
+    let numbers: Vec<u64> = receipts(gate.home(), &[]).iter().filter_map(|row| row["number"].as_u64()).collect();
+    assert!(numbers.iter().zip(1..).all(|(number, wanted)| *number == wanted), "numbers have no gap");
+    let mut sizes: BTreeMap<u64, u32> = BTreeMap::new();
+    for row in &all {
+        *sizes.entry(row["bytesIn"].as_u64().expect("a size")).or_default() += 1;
+    }
+    assert!(sizes.values().all(|times| *times == 1), "no receipt is there twice");
+    let windows = windows(gate.home());
+    assert!(windows.len() >= 6, "each kill has a row: {windows:?}");
+    let is_named = |at: &str| windows.iter().any(|(from, to)| from.as_str() <= at && at <= to.as_str());
+    let lost: Vec<_> = answered.iter().filter(|(size, _)| !sizes.contains_key(size)).collect();
+    for (size, at) in &lost {
+        assert!(is_named(at), "the call of {size} bytes was answered at {at}, outside of {windows:?}");
+    }
+    assert!(lost.len() < answered.len() / 2, "most calls have their receipt: {} of {}", lost.len(), answered.len());
+    println!(
+        "{} calls answered, {} receipts, {} missing in {} windows",
+        answered.len(),
+        all.len(),
+        lost.len(),
+        windows.len()
+    );
+}
+
+/// Runs statements on the registry of a core that has ended.
+fn change(home: &Home, sql: &str) {
+    let script =
+        "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as registry:\n    registry.execute(sys.argv[2])\n";
+    let registry = home.data().join("registry.db");
+    let done = Command::new("python3").args(["-c", script]).arg(registry).arg(sql).status().expect("python");
+    assert!(done.success(), "`{sql}` is done");
+}
+
+#[test]
+fn a_changed_receipt_is_named_and_an_export_with_it_verifies_nothing() {
+    let (_runtime, server) = recorder();
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("bee");
+    let agent = Agent::new(&gate.url("recorder"), &token);
+    for number in 0..20 {
+        call(&agent, "quick", &format!("n{number}")).result();
+    }
+    wait_receipts(gate.home(), 20);
+    let sound = gate.home().path().join("sound.jsonl");
+    let exported = gate.home().run(["audit", "export", "-o", &sound.display().to_string()]);
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    assert!(exported.err.contains("20 receipts"), "the export says what it holds: {}", exported.err);
+    let checked = gate.home().run(["audit", "verify", &sound.display().to_string()]);
+    assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+    assert!(checked.out.contains("20 receipts of calls"), "{}", checked.out);
+    let text = std::fs::read_to_string(&sound).expect("the export");
+    let forged = gate.home().path().join("forged.jsonl");
+    std::fs::write(&forged, text.replacen("\"tool\":\"quick\"", "\"tool\":\"quack\"", 1)).expect("a copy");
+    let checked = gate.home().run(["audit", "verify", &forged.display().to_string()]);
+    assert_eq!(checked.code, 1, "{}{}", checked.out, checked.err);
+    assert!(checked.out.contains("BROKEN at row"), "{}", checked.out);
+
+    assert_eq!(gate.stop(), Some(0), "the core is shut down");
+    change(gate.home(), "UPDATE receipts SET bytes_in = bytes_in + 1 WHERE number = 7");
+    let (code, said) = verify(gate.home());
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("Receipt 7 does not hold"), "the first wrong receipt is named: {said}");
+    gate.start();
+    let evidence = gate.home().path().join("evidence.jsonl");
+    gate.home().run(["audit", "export", "-o", &evidence.display().to_string()]);
+    let checked = gate.home().run(["audit", "verify", &evidence.display().to_string()]);
+    assert_eq!(checked.code, 1, "what was exported is what is stored: {}{}", checked.out, checked.err);
+}
