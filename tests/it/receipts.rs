@@ -69,6 +69,12 @@ fn call(agent: &Agent, tool: &str, nonce: &str) -> Reply {
     agent.ask("tools/call", &json!({"name": tool, "arguments": {"nonce": nonce}}))
 }
 
+/// A quick call that is answered with its result.
+fn answered(agent: &Agent, nonce: &str) {
+    let reply = call(agent, "quick", nonce);
+    assert!(reply.json().get("result").is_some(), "it is answered: {reply:?}");
+}
+
 fn verify(home: &Home) -> (i32, String) {
     let verified = home.run(["audit", "verify"]);
     (verified.code, format!("{}{}", verified.out, verified.err))
@@ -89,9 +95,9 @@ fn each_call_leaves_one_receipt_whether_it_was_quick_became_a_task_or_was_refuse
     let token = gate.add_agent("bee");
     let (agent, everywhere) = (Agent::new(&gate.url("recorder"), &token), Agent::new(&gate.url("*"), &token));
 
-    call(&agent, "quick", "one").result();
-    call(&agent, "quick", "one").result();
-    call(&agent, "quick", "two").result();
+    for nonce in ["one", "one", "two"] {
+        answered(&agent, nonce);
+    }
     let task = agent.start("work", &json!({"nonce": "three"}));
     call(&everywhere, "nowhere__quick", "four");
     agent.ask("tools/call", &json!({"name": "quick", "arguments": "no object"}));
@@ -145,8 +151,7 @@ fn burst(gate: &Gate, tokens: &[String], calls: usize) {
             let agent = Agent::new(&gate.url("recorder"), token);
             scope.spawn(move || {
                 for at in 0..calls {
-                    let reply = call(&agent, "quick", &format!("{number}-{at}"));
-                    assert!(reply.json().get("result").is_some(), "it is answered: {reply:?}");
+                    answered(&agent, &format!("{number}-{at}"));
                 }
             });
         }
@@ -192,6 +197,7 @@ fn windows(home: &Home) -> Vec<(String, String)> {
 }
 
 /// The time as the audit log writes it.
+#[expect(clippy::disallowed_methods, reason = "an agent has a clock of its own")]
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     Timestamp::from_millis(i64::try_from(since.as_millis()).expect("not so late")).to_string()
@@ -205,8 +211,8 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
     let token = gate.add_agent("bee");
     gate.kill();
     gate.start_with(FAST);
-    // The moment at which each call was answered. Each has arguments of another size, by which its receipt is known.
-    let mut answered: BTreeMap<u64, String> = BTreeMap::new();
+    // The moment at which each call had its answer. Each has arguments of another size, by which its receipt is known.
+    let mut heard_at: BTreeMap<u64, String> = BTreeMap::new();
     let mut sent = 0_usize;
     Campaign::new("receipts", 6).run(|random, _| {
         let is_over = AtomicBool::new(false);
@@ -237,12 +243,12 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
             calling.join().expect("the agent ends")
         });
         sent = heard.1;
-        answered.extend(heard.0);
+        heard_at.extend(heard.0);
         gate.start_with(FAST);
         let (code, said) = verify(gate.home());
         assert_eq!(code, 0, "the chain and the receipts are whole after the kill: {said}");
     });
-    assert!(answered.len() > 100, "the agent was busy: {} calls", answered.len());
+    assert!(heard_at.len() > 100, "the agent was busy: {} calls", heard_at.len());
     assert_eq!(gate.stop(), Some(0), "the last core is shut down");
     let all = receipts(gate.home(), &["--outcome", "result"]);
     let numbers: Vec<u64> = receipts(gate.home(), &[]).iter().filter_map(|row| row["number"].as_u64()).collect();
@@ -255,14 +261,14 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
     let windows = windows(gate.home());
     assert!(windows.len() >= 6, "each kill has a row: {windows:?}");
     let is_named = |at: &str| windows.iter().any(|(from, to)| from.as_str() <= at && at <= to.as_str());
-    let lost: Vec<_> = answered.iter().filter(|(size, _)| !sizes.contains_key(size)).collect();
+    let lost: Vec<_> = heard_at.iter().filter(|(size, _)| !sizes.contains_key(size)).collect();
     for (size, at) in &lost {
         assert!(is_named(at), "the call of {size} bytes was answered at {at}, outside of {windows:?}");
     }
-    assert!(lost.len() < answered.len() / 2, "most calls have their receipt: {} of {}", lost.len(), answered.len());
+    assert!(lost.len() < heard_at.len() / 2, "most calls have their receipt: {} of {}", lost.len(), heard_at.len());
     println!(
         "{} calls answered, {} receipts, {} missing in {} windows",
-        answered.len(),
+        heard_at.len(),
         all.len(),
         lost.len(),
         windows.len()
@@ -286,7 +292,7 @@ fn a_changed_receipt_is_named_and_an_export_with_it_verifies_nothing() {
     let token = gate.add_agent("bee");
     let agent = Agent::new(&gate.url("recorder"), &token);
     for number in 0..20 {
-        call(&agent, "quick", &format!("n{number}")).result();
+        answered(&agent, &format!("n{number}"));
     }
     wait_receipts(gate.home(), 20);
     let sound = gate.home().path().join("sound.jsonl");

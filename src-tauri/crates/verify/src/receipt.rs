@@ -89,15 +89,15 @@ impl BatchClaim {
     #[must_use]
     pub fn note(&self) -> String {
         let Self { first, last, root } = self;
-        format!("{} calls, receipts {first} to {last}, root {}", self.count(), hex::encode(root))
+        format!("receipts {first} to {last}, {} in all, root {}", self.count(), hex::encode(root))
     }
 
     /// Reads a note; `None` when it is none of a batch.
     #[must_use]
     pub fn parse(note: &str) -> Option<Self> {
-        let (count, rest) = note.split_once(" calls, receipts ")?;
-        let (first, rest) = rest.split_once(" to ")?;
-        let (last, root) = rest.split_once(", root ")?;
+        let (first, rest) = note.strip_prefix("receipts ")?.split_once(" to ")?;
+        let (last, rest) = rest.split_once(", ")?;
+        let (count, root) = rest.split_once(" in all, root ")?;
         let claim = Self { first: first.parse().ok()?, last: last.parse().ok()?, root: hex::decode_hash(root)? };
         let fits = claim.first > 0 && claim.last >= claim.first && claim.last < u64::MAX;
         (fits && count.parse() == Ok(claim.count())).then_some(claim)
@@ -156,10 +156,10 @@ mod tests {
         let root = hex::encode(&claim.root);
         for note in [
             String::new(),
-            format!("255 calls, receipts 257 to 512, root {root}"),
-            format!("1 calls, receipts 0 to 0, root {root}"),
-            format!("0 calls, receipts 2 to 1, root {root}"),
-            "1 calls, receipts 1 to 1, root 00".into(),
+            format!("receipts 257 to 512, 255 in all, root {root}"),
+            format!("receipts 0 to 0, 1 in all, root {root}"),
+            format!("receipts 2 to 1, 0 in all, root {root}"),
+            "receipts 1 to 1, 1 in all, root 00".into(),
         ] {
             assert_eq!(BatchClaim::parse(&note), None, "`{note}`");
         }

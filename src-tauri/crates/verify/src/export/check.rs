@@ -16,6 +16,10 @@ use crate::note::{NoteKey, SignedNote, TreeHead};
 use crate::tree::{Frontier, LeafRange, is_consistent, leaf_hash, root_of_inclusion};
 use crate::verdict::{BrokenRow, HeadFinding, HeadState, Verdict};
 
+/// Rows of a call have the time at which it came, and are written when it lasts or ends: others come between. Judgement:
+/// much longer than a row waits to be written.
+const CLOCK_SLACK_MS: i64 = 10_000;
+
 /// What a person brings beside the file.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
@@ -210,7 +214,7 @@ impl ExportCheck {
             GapKind::Stubs => self.grow(number, found, row.at),
             GapKind::Hashes => self.include(line, found)?,
         }
-        if self.last_at.is_some_and(|last| row.at < last) {
+        if self.last_at.is_some_and(|last| row.at < last.saturating_sub(CLOCK_SLACK_MS)) {
             self.went_back += 1;
             if self.went_back == 1 {
                 self.verdict.warnings.push(format!("the clock of the machine went back before row {number}"));

@@ -54,6 +54,7 @@ export const callsText = {
   clear: "Clear the filter",
   refresh: "Show newer calls",
   noServer: "no server",
+  ms: (took: number) => `${count(took)} ms`,
   changed: "changed",
   changedWhy: "Its fields do not give its hash: the receipt was changed after it was written, or the disk is damaged.",
   openTask: "Open the task",

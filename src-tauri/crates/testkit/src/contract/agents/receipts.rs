@@ -95,8 +95,8 @@ pub(crate) async fn check(registry: &dyn Registry) {
 
     let called = notes(registry, "called").await;
     let [first_batch, second_batch] = &called[..] else { panic!("each batch has one row: {called:?}") };
-    assert!(first_batch.starts_with("3 calls, receipts 1 to 3, root "), "{called:?}");
-    assert!(second_batch.starts_with("1 calls, receipts 4 to 4, root "), "{called:?}");
+    assert!(first_batch.starts_with("receipts 1 to 3, 3 in all, root "), "{called:?}");
+    assert!(second_batch.starts_with("receipts 4 to 4, 1 in all, root "), "{called:?}");
     let missing = notes(registry, "receiptsMissing").await;
     assert_eq!(
         missing,

@@ -115,7 +115,7 @@ impl MemoryStore {
             self.facts(vec![fact(batch.at, Verb::ReceiptsMissing, missed.note())]);
         }
         let hex: String = root.iter().map(|byte| format!("{byte:02x}")).collect();
-        let note = format!("{} calls, receipts {first} to {last}, root {hex}", rows.len());
+        let note = format!("receipts {first} to {last}, {} in all, root {hex}", rows.len());
         self.facts(vec![fact(batch.at, Verb::Called, note)]);
         let audit_number = self.audit.last().map_or(0, |row| row.number);
         let stored = StoredBatch { audit_number, first, last, root, receipts: Vec::new() };

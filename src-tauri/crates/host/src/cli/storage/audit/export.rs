@@ -145,7 +145,7 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
         let place = if file.is_empty() { String::new() } else { format!(" to {file}") };
         let without =
             if stubs > 0 { format!(" and {} without their text", count(stubs, "row")) } else { String::new() };
-        let calls = if receipts > 0 { format!(", with {}", count(receipts, "receipt")) } else { String::new() };
+        let calls = if receipts > 0 { format!(" and {}", count(receipts, "receipt")) } else { String::new() };
         screen.note(&format!("Exported {}{without}{calls}{place}.", count(rows, "row")));
         match broken {
             Some(_) => screen.warning(&proves),
