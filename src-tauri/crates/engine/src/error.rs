@@ -41,6 +41,8 @@ pub enum EngineError {
         why: String,
         /// What a person can do.
         hint: String,
+        /// Whether it stays so until a person does that; else it may pass by itself.
+        waits_for_person: bool,
     },
     /// The arguments do not fit the tool.
     #[error(transparent)]

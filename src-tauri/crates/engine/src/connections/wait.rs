@@ -47,12 +47,16 @@ pub(crate) async fn await_health(connection: &ServerConnection, limit: Duration)
 /// Says why a server is not connected, as its health does.
 fn not_connected(health: &ServerHealth) -> EngineError {
     match health {
-        ServerHealth::Down { why, hint, .. } | ServerHealth::Blocked { why, hint, .. } => {
-            EngineError::NotConnected { why: why.clone(), hint: hint.clone() }
+        ServerHealth::Down { why, hint, retry_at, .. } => {
+            EngineError::NotConnected { why: why.clone(), hint: hint.clone(), waits_for_person: retry_at.is_none() }
+        }
+        ServerHealth::Blocked { why, hint, .. } => {
+            EngineError::NotConnected { why: why.clone(), hint: hint.clone(), waits_for_person: true }
         }
         ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } => EngineError::NotConnected {
             why: "it has not answered yet".into(),
             hint: "Try again in a moment; `taskwarden servers show` shows the state of the connection.".into(),
+            waits_for_person: false,
         },
     }
 }

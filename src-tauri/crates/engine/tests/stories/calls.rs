@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::ports::{CallError, CallReply};
+use domain::ports::{CallError, CallReply, UpstreamError};
 use domain::task::payload::Payload;
 use domain::task::status::{Phase, RpcError, ServerView};
 use testkit::scripted::{EngineAction, PollReply, payload, unreachable};
@@ -79,6 +79,20 @@ async fn an_error_of_the_server_is_the_calls_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_to_a_server_that_wants_a_sign_in_is_refused_and_says_that_a_person_has_to_act() {
+    let (world, server, id) = World::new().await;
+    world.until_up(id).await;
+    server.refuse_connections(Some(UpstreamError::Unauthorized { why: "no token".into(), hint: "Sign in.".into() }));
+    server.close_connection(testkit::scripted::hung_up());
+    world.pass(Duration::from_millis(10)).await;
+    for _ in 0..2 {
+        let refused = world.try_call(id, "any").await;
+        let waits = matches!(refused, Err(engine::EngineError::NotConnected { waits_for_person: true, .. }));
+        assert!(waits, "each time: {refused:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_to_a_server_that_is_down_is_refused_and_leaves_nothing() {
     let (world, server, id) = World::new().await;
     world.until_up(id).await;
@@ -87,7 +101,7 @@ async fn a_call_to_a_server_that_is_down_is_refused_and_leaves_nothing() {
     world.pass(Duration::from_millis(10)).await;
     let refused = world.try_call(id, "any").await;
     assert!(
-        matches!(refused, Err(engine::EngineError::NotConnected { .. })),
+        matches!(refused, Err(engine::EngineError::NotConnected { waits_for_person: false, .. })),
         "it says that the server is not connected: {refused:?}"
     );
     assert!(world.all().await.is_empty(), "nothing was recorded");

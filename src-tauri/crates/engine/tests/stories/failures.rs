@@ -368,7 +368,7 @@ async fn a_server_nobody_agreed_to_is_never_contacted() {
     let (world, server, id) = World::with(configured, Policy::default()).await;
     world.pass(600 * SECOND).await;
     let refused = world.try_call(id, "work").await;
-    assert!(matches!(refused, Err(EngineError::NotConnected { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(EngineError::NotConnected { waits_for_person: true, .. })), "{refused:?}");
     assert!(server.acts().is_empty(), "nothing was tried: {:?}", server.acts());
     let agreed = http_server(1, "one");
     world.registry.put_server(ServerUnit { server: agreed, audit: Vec::new() }).await.expect("somebody agrees");

@@ -100,6 +100,12 @@ pub(in crate::gateway) fn not_connected() -> &'static str {
     "The server is not connected now, so this was not sent. The user sees in Taskwarden why; go on without it or try later."
 }
 
+/// There is no connection to the server before a person signs in, agrees to it or changes it.
+pub(in crate::gateway) fn waits_for_person() -> &'static str {
+    "The server waits for the user, so this was not sent. Ask the user to look at it in Taskwarden, which says what it \
+     needs (often a sign-in), then try again."
+}
+
 /// The server could not be reached, or the connection broke.
 pub(in crate::gateway) fn unreachable() -> &'static str {
     "The server cannot be reached now. The user sees in Taskwarden why; go on without it or try later."

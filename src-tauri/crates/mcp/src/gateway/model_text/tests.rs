@@ -105,6 +105,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("too often", refused::too_often().to_owned()),
         ("too many requests", refused::too_many_requests(1_024)),
         ("not connected", refused::not_connected().to_owned()),
+        ("waits for a person", refused::waits_for_person().to_owned()),
         ("unreachable", refused::unreachable().to_owned()),
         ("rate limited", refused::rate_limited(Some(Duration::from_secs(30)))),
         ("rate limited, no time", refused::rate_limited(None)),
