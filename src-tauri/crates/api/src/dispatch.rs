@@ -27,6 +27,7 @@ use crate::calls::core::export::{ExportAudit, ExportBegun, ExportPart, ReadExpor
 use crate::calls::core::findings::DoctorReport;
 use crate::calls::core::limits::LimitList;
 use crate::calls::core::receipts::{ListReceipts, VerifyReceipts};
+use crate::calls::core::report::ReportAudit;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
 use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
 use crate::calls::halts::{ResumeHalt, StartHalts};
@@ -63,6 +64,7 @@ use crate::dto::budget::spend::{ChartDto, ShowChart, ShowToday, TodayDto};
 use crate::dto::core::anchor::{AnchorDto, AnchorList, NotesCompared};
 use crate::dto::core::audit::{AuditListDto, AuditShownDto, CheckpointDto, TreeVerifiedDto};
 use crate::dto::core::receipt::{ReceiptListDto, ReceiptsVerifiedDto};
+use crate::dto::core::report::AuditReportDto;
 use crate::dto::halt::HaltShown;
 use crate::dto::inbox::answered::{AnswerRuleList, AnsweredList};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
@@ -229,6 +231,7 @@ calls! {
     "storage.clean" acts Configure storage_clean: CleanStorage => StorageCleaned;
     "audit.list" reads ReadAudit audit_list: ListAudit => AuditListDto;
     "audit.show" reads ReadAudit audit_show: OneAuditRow => AuditShownDto;
+    "audit.report" reads ReadAudit audit_report: ReportAudit => AuditReportDto;
     "audit.verify" reads ReadAudit audit_verify: VerifyAudit => AuditVerifiedDto;
     "audit.calls" reads ReadAudit audit_calls: ListReceipts => ReceiptListDto;
     "audit.verifyReceipts" reads ReadAudit audit_verify_receipts: VerifyReceipts => ReceiptsVerifiedDto;

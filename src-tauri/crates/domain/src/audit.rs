@@ -5,6 +5,7 @@
 
 pub mod decision_origin;
 pub mod receipt;
+pub mod report;
 mod unknown_word;
 
 use std::fmt;

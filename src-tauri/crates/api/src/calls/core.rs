@@ -11,5 +11,6 @@ pub mod findings;
 pub mod limits;
 pub mod ping;
 pub mod receipts;
+pub mod report;
 pub mod sessions;
 pub mod storage;

@@ -3,6 +3,7 @@
 pub mod anchor;
 pub mod audit;
 pub mod receipt;
+pub mod report;
 pub mod storage;
 
 use serde::{Deserialize, Serialize};

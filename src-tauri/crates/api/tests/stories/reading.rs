@@ -55,6 +55,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
                 json!({})
             }
             "audit.show" => json!({"number": 1}),
+            "audit.report" => json!({"month": "1970-01"}),
             "audit.exportRows" => json!({
                 "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0, "receipts": 0,
             }),

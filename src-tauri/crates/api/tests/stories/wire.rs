@@ -80,6 +80,7 @@ async fn calls_and_frames_print_the_json_they_always_printed() {
         ("sessions.list", json!({})),
         ("audit.list", json!({"limit": 2})),
         ("audit.show", json!({"number": 2})),
+        ("audit.report", json!({"month": "1970-01"})),
         ("audit.verify", json!({})),
     ] {
         said.insert(name.into(), world.call(name, input).await);

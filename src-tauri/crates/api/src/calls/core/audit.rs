@@ -174,16 +174,21 @@ impl Api {
         Ok(all)
     }
 
-    async fn audit_row_dto(&self, row: &AuditRow, names: &mut Names) -> Result<AuditRowDto, ApiError> {
-        let who = match row.actor.split_once(':') {
+    /// The name of an actor as rows have it.
+    pub(super) async fn who(&self, actor: &str, names: &mut Names) -> Result<String, ApiError> {
+        Ok(match actor.split_once(':') {
             Some(("agent", id)) => self.agent_of(id, names).await?,
             Some(("server", id)) => self.server_of(id, names).await?,
             Some(("control", id)) => self.control_of(id, names).await?,
             Some(("person", name)) => name.to_owned(),
             Some(("system", _)) => "Taskwarden".into(),
             // A newer version wrote it.
-            _ => row.actor.clone(),
-        };
+            _ => actor.to_owned(),
+        })
+    }
+
+    async fn audit_row_dto(&self, row: &AuditRow, names: &mut Names) -> Result<AuditRowDto, ApiError> {
+        let who = self.who(&row.actor, names).await?;
         let server = match row.server.as_str() {
             "" => None,
             id => Some(self.server_of(id, names).await?),

@@ -1,5 +1,5 @@
-//! `taskwarden audit`: rows of the audit log, receipts of agents' calls, whether all of them still fit, checkpoints and
-//! anchors.
+//! `taskwarden audit`: rows of the audit log, receipts of agents' calls, whether all of them still fit, checkpoints, anchors
+//! and reports.
 //!
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked, and what cannot
 //! be proven, is described in `docs/audit.md`.
@@ -10,6 +10,7 @@ mod checkpoint;
 mod export;
 mod export_file;
 pub(crate) mod list;
+mod report;
 mod verify;
 
 use clap::Subcommand;
@@ -38,6 +39,8 @@ pub(crate) enum AuditCommand {
     Anchors(anchors::AnchorCommand),
     /// Export rows with a proof that `taskwarden-verify` checks. Records the export and signs the log first.
     Export(Box<export::ExportArgs>),
+    /// Report on a month: who decided what, how long questions waited, which servers did not stop when asked.
+    Report(report::ReportArgs),
 }
 
 pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
@@ -49,5 +52,6 @@ pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen)
         AuditCommand::Checkpoint => checkpoint::make(config, screen).await,
         AuditCommand::Anchors(command) => anchors::run(command, config, screen).await,
         AuditCommand::Export(command) => export::export(*command, config, screen).await,
+        AuditCommand::Report(command) => report::report(command, config, screen).await,
     }
 }

@@ -1,0 +1,199 @@
+//! What the rows of a month amount to, for the report that people read.
+//!
+//! A pure fold over rows in the order of their numbers. It looks nothing up: names, and what is not in the log, are for
+//! whoever shows the report. A task counts in the month in which it began, a decision in the month in which it was made.
+
+mod figures;
+mod month;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Verb;
+use crate::ports::AuditRow;
+use crate::time::Timestamp;
+
+pub use figures::{AnswerFigures, DayFigures, DecisionKind, ReportRow, ServerFigures};
+pub use month::ReportMonth;
+
+/// Rows that are told one by one, at most. Judgement: a month with more halts and gaps is read in the log itself.
+const TOLD_MAX: usize = 100;
+
+/// A month of the audit log, row by row.
+#[derive(Debug, Default)]
+pub struct MonthReport {
+    /// Rows that were read, and the first and the last of them; 0 without any.
+    pub rows: u64,
+    pub first: u64,
+    pub last: u64,
+    /// By date in UTC; days without tasks and decisions are absent.
+    pub days: BTreeMap<String, DayFigures>,
+    /// Calls of agents that left a receipt, quick and refused ones included.
+    pub calls: u64,
+    /// Tasks that began.
+    pub tasks: u64,
+    /// Tasks that ended, by the word of their end, whenever they began.
+    pub ended: BTreeMap<String, u64>,
+    /// How many decisions of a kind an actor made; actors as rows have them.
+    pub decisions: BTreeMap<(String, DecisionKind), u64>,
+    pub answers: AnswerFigures,
+    /// By the id in the row; empty for rows that name no server.
+    pub servers: BTreeMap<String, ServerFigures>,
+    /// Tasks that began, by the id of their agent; empty for those that no agent started.
+    pub agents: BTreeMap<String, u64>,
+    /// Calls that were refused in all, as far as rows say so: over a limit, or by an alarm.
+    pub over_limits: u64,
+    pub alarms: u64,
+    /// Halts and what people resumed.
+    pub halts: Vec<ReportRow>,
+    /// What is missing in the log or was signed anew.
+    pub gaps: Vec<ReportRow>,
+    /// Halts and gaps that are not told one by one.
+    pub untold: u64,
+    began: HashSet<String>,
+    considered: HashSet<String>,
+    asked: HashMap<String, Timestamp>,
+    cancels: HashMap<String, String>,
+}
+
+impl MonthReport {
+    /// Takes the next row in.
+    pub fn add(&mut self, row: &AuditRow) {
+        self.rows += 1;
+        if self.first == 0 {
+            self.first = row.number;
+        }
+        self.last = row.number;
+        let verb = Verb::from_word(&row.verb);
+        match verb {
+            Verb::Admitted => self.began(row),
+            Verb::Asked => self.asked(row),
+            Verb::Withdrawn if self.asked.remove(&row.subject).is_some() => self.answers.withdrawn += 1,
+            Verb::CancelBegun => {
+                self.server(row).cancels += 1;
+                self.cancels.insert(handle(row).to_owned(), row.server.clone());
+            }
+            Verb::CancelEnded => match note(row) {
+                "acknowledged" => self.server(row).acknowledged += 1,
+                "refused" => self.server(row).refused += 1,
+                "notSent" => self.server(row).unsent += 1,
+                _ => {}
+            },
+            Verb::Ended => self.ended(row),
+            Verb::Lost => self.server(row).lost += 1,
+            Verb::Contradiction => self.server(row).contradictions += 1,
+            Verb::OverLimit => self.over_limits += 1,
+            Verb::AlarmRaised => self.alarms += 1,
+            Verb::Halted | Verb::Resumed => self.told(row, true),
+            Verb::Called => self.called(row),
+            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.told(row, false),
+            _ => {}
+        }
+        if let Some(kind) = DecisionKind::of(verb, note(row)) {
+            self.decided(row, kind);
+        }
+    }
+
+    /// Tasks that began and about which no person, rule or supervisor program decided anything.
+    #[must_use]
+    pub fn unconsidered(&self) -> u64 {
+        let considered = self.began.iter().filter(|task| self.considered.contains(*task)).count();
+        self.tasks.saturating_sub(u64::try_from(considered).unwrap_or(u64::MAX))
+    }
+
+    /// Cancels whose task had not ended at the end of the month, by server.
+    #[must_use]
+    pub fn unfinished_cancels(&self, server: &str) -> u64 {
+        let open = self.cancels.values().filter(|at| *at == server).count();
+        u64::try_from(open).unwrap_or(u64::MAX)
+    }
+
+    fn called(&mut self, row: &AuditRow) {
+        let calls = receipts(note(row)).unwrap_or_default();
+        self.calls = self.calls.saturating_add(calls);
+        let day = self.day(row);
+        day.calls = day.calls.saturating_add(calls);
+    }
+
+    fn began(&mut self, row: &AuditRow) {
+        self.tasks += 1;
+        self.day(row).tasks += 1;
+        self.server(row).tasks += 1;
+        *self.agents.entry(row.agent.clone()).or_default() += 1;
+        self.began.insert(handle(row).to_owned());
+    }
+
+    fn asked(&mut self, row: &AuditRow) {
+        // A question that may be of several tasks has a row for each of them, and is none of theirs.
+        if row.subject.starts_with(REQUEST) {
+            self.answers.asked += 1;
+            self.asked.insert(row.subject.clone(), row.at);
+        }
+    }
+
+    fn ended(&mut self, row: &AuditRow) {
+        let how = note(row).rsplit_once(" -> ").map_or("", |(_, to)| to).to_owned();
+        let is_cancelled = how == "cancelled";
+        *self.ended.entry(how).or_default() += 1;
+        if self.cancels.remove(handle(row)).is_some() {
+            let server = self.server(row);
+            if is_cancelled { server.stopped += 1 } else { server.finished_anyway += 1 }
+        }
+    }
+
+    fn decided(&mut self, row: &AuditRow, kind: DecisionKind) {
+        *self.decisions.entry((row.actor.clone(), kind)).or_default() += 1;
+        self.day(row).decisions += 1;
+        // An agent that answers its own question considers nothing.
+        if !row.actor.starts_with("agent:") {
+            self.considered.insert(handle(row).to_owned());
+        }
+        if matches!(kind, DecisionKind::Answered | DecisionKind::Declined) {
+            match self.asked.remove(&row.subject) {
+                Some(asked) => self.answers.waited(row.at.since(asked)),
+                None => self.answers.asked_before += 1,
+            }
+        }
+    }
+
+    fn told(&mut self, row: &AuditRow, is_halt: bool) {
+        let told = if is_halt { &mut self.halts } else { &mut self.gaps };
+        if told.len() < TOLD_MAX {
+            told.push(ReportRow::of(row));
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    fn day(&mut self, row: &AuditRow) -> &mut DayFigures {
+        self.days.entry(month::date(row.at)).or_default()
+    }
+
+    fn server(&mut self, row: &AuditRow) -> &mut ServerFigures {
+        self.servers.entry(row.server.clone()).or_default()
+    }
+}
+
+/// How the subjects of questions begin.
+const REQUEST: &str = "request:";
+
+/// The task that a row is about; the whole subject where it is about something else.
+fn handle(row: &AuditRow) -> &str {
+    match row.subject.split_once(':') {
+        Some(("handle", id)) => id,
+        Some(("request", rest)) => rest.split(':').next().unwrap_or(rest),
+        _ => &row.subject,
+    }
+}
+
+/// How many receipts a batch has, from the note of its row: `receipts 1 to 256, 256 in all, root ...`.
+fn receipts(note: &str) -> Option<u64> {
+    let (_, rest) = note.strip_prefix("receipts ")?.split_once(", ")?;
+    rest.split_once(" in all")?.0.parse().ok()
+}
+
+fn note(row: &AuditRow) -> &str {
+    row.note.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

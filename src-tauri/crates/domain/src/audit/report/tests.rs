@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use super::*;
+
+const MINUTE: i64 = 60_000;
+
+/// A row of a server's task, minutes after the month began.
+fn row(minute: i64, actor: &str, verb: &str, subject: &str, note: &str) -> AuditRow {
+    let begins = ReportMonth::read("2026-11").and_then(ReportMonth::bounds).unwrap().0;
+    AuditRow {
+        number: u64::try_from(minute).unwrap() + 1,
+        layout: 2,
+        at: begins.shifted(minute * MINUTE),
+        actor: actor.into(),
+        verb: verb.into(),
+        subject: subject.into(),
+        server: "ci".into(),
+        agent: "bot".into(),
+        note: Some(note.into()),
+        origin: None,
+        detail: None,
+        salt: None,
+        commitment: None,
+        previous: [0; 32],
+        hash: [0; 32],
+        fits: true,
+    }
+}
+
+fn report(rows: &[(&str, &str, &str, &str)]) -> MonthReport {
+    let mut report = MonthReport::default();
+    for (minute, (actor, verb, subject, note)) in (0..).zip(rows) {
+        report.add(&row(minute, actor, verb, subject, note));
+    }
+    report
+}
+
+#[test]
+fn a_month_is_read_with_its_bounds_and_its_neighbours() {
+    let december = ReportMonth::read("2026-12").unwrap();
+    let (begins, ends) = december.bounds().unwrap();
+    assert_eq!(
+        (begins.to_string(), ends.to_string()),
+        ("2026-12-01T00:00:00.000Z".into(), "2027-01-01T00:00:00.000Z".into())
+    );
+    assert_eq!(december.before().map(|month| month.to_string()).as_deref(), Some("2026-11"));
+    assert_eq!(ReportMonth::read("2026-01").and_then(ReportMonth::before), ReportMonth::read("2025-12"));
+    assert_eq!((ReportMonth::of(begins), ReportMonth::of(ends)), (Some(december), ReportMonth::read("2027-01")));
+    for none in ["", "2026", "2026-13", "2026-00", "26-11", "2026-1", "+026-11", "2026-11-01", "1969-12"] {
+        assert_eq!(ReportMonth::read(none), None, "`{none}` is no month");
+    }
+}
+
+#[test]
+fn answers_wait_from_their_question_on_and_those_of_an_earlier_month_have_no_wait() {
+    let report = report(&[
+        ("server:ci", "asked", "request:a:1", "form"),
+        ("server:ci", "asked", "request:b:1", "form"),
+        ("person:ada", "answerBegun", "request:a:1", "accept"),
+        ("person:ada", "answerBegun", "request:b:1", "decline"),
+        ("person:ada", "answerBegun", "request:c:1", "accept"),
+        ("server:ci", "asked", "request:d:1", "form"),
+        ("server:ci", "withdrawn", "request:d:1", "the task ended"),
+    ]);
+    let answers = &report.answers;
+    assert_eq!((answers.asked, answers.answered(), answers.asked_before, answers.withdrawn), (3, 2, 1, 1));
+    assert_eq!(answers.wait_at(50), Some(Duration::from_secs(120)), "both waited two minutes");
+    assert_eq!(AnswerFigures::default().wait_at(95), None);
+    let by = |kind| report.decisions.get(&("person:ada".to_owned(), kind)).copied();
+    assert_eq!((by(DecisionKind::Answered), by(DecisionKind::Declined)), (Some(2), Some(1)));
+}
+
+#[test]
+fn a_cancel_is_kept_against_what_the_task_became() {
+    let report = report(&[
+        ("agent:bot", "admitted", "handle:a", ""),
+        ("agent:bot", "admitted", "handle:b", ""),
+        ("agent:bot", "admitted", "handle:c", ""),
+        ("person:ada", "cancelBegun", "handle:a", "runaway"),
+        ("server:ci", "cancelEnded", "handle:a", "acknowledged"),
+        ("person:ada", "cancelBegun", "handle:b", ""),
+        ("person:ada", "cancelBegun", "handle:c", ""),
+        ("server:ci", "cancelEnded", "handle:b", "refused"),
+        ("server:ci", "ended", "handle:a", "working -> cancelled"),
+        ("server:ci", "ended", "handle:b", "working -> completed"),
+    ]);
+    let ci = report.servers["ci"];
+    assert_eq!((ci.tasks, ci.cancels, ci.acknowledged, ci.refused), (3, 3, 1, 1));
+    assert_eq!((ci.stopped, ci.finished_anyway, report.unfinished_cancels("ci")), (1, 1, 1));
+    assert_eq!(report.ended, BTreeMap::from([("cancelled".to_owned(), 1), ("completed".to_owned(), 1)]));
+}
+
+#[test]
+fn a_task_counts_as_considered_only_when_somebody_else_than_an_agent_decided() {
+    let report = report(&[
+        ("agent:bot", "admitted", "handle:a", ""),
+        ("agent:bot", "admitted", "handle:b", ""),
+        ("agent:bot", "admitted", "handle:c", ""),
+        ("agent:bot", "answerBegun", "request:a:1", "forwarded"),
+        ("system:rule", "answerBegun", "request:b:1:2", "accept by rule sta_1 version 1"),
+        ("person:ada", "cancelBegun", "handle:of an earlier month", ""),
+    ]);
+    assert_eq!((report.tasks, report.unconsidered()), (3, 2));
+    assert_eq!(report.days["2026-11-01"], DayFigures { calls: 0, tasks: 3, decisions: 3 });
+    assert_eq!(report.agents["bot"], 3);
+}
+
+#[test]
+fn calls_are_those_of_the_batches_of_receipts() {
+    let report = report(&[
+        ("system:receipts", "called", "store", "receipts 1 to 256, 256 in all, root 00ff"),
+        ("system:receipts", "called", "store", "receipts 257 to 257, 1 in all, root 00ff"),
+        ("system:receipts", "called", "store", "words of another version"),
+    ]);
+    assert_eq!((report.calls, report.days["2026-11-01"].calls), (257, 257));
+}
+
+#[test]
+fn halts_and_gaps_are_told_row_by_row_up_to_a_number() {
+    let mut rows = vec![("system:registry", "receiptsMissing", "store", "from 10:00 to 10:01")];
+    rows.extend(vec![("person:ada", "halted", "store", "calls"); TOLD_MAX + 5]);
+    rows.push(("server:ci", "aWordOfLater", "handle:a", ""));
+    let report = report(&rows);
+    assert_eq!((report.gaps.len(), report.halts.len(), report.untold), (1, TOLD_MAX, 5));
+    assert_eq!((report.rows, report.first, report.last), (108, 1, 108), "a word of a newer version counts as a row");
+    assert_eq!(report.halts[0].number, 2);
+}

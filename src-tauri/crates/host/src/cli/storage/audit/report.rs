@@ -1,0 +1,148 @@
+//! `taskwarden audit report`: what the audit log says of a month, on the screen or as a page that can be printed.
+//!
+//! The figures are the core's (`api::calls::core::report`); the page is made here and written with the rights of whoever
+//! runs the command.
+
+mod chart;
+mod page;
+
+use std::path::PathBuf;
+
+use api::calls::core::report::ReportAudit;
+use api::dto::core::report::{AuditReportDto, ReportDecisionDto};
+use api::format::time::{count, span_ms};
+use clap::Args;
+
+use super::export_file::ExportFile;
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::one_line;
+use crate::config::Config;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The month in UTC, such as `2026-11`. The last whole month unless said otherwise.
+    #[arg(long, value_name = "MONTH")]
+    month: Option<String>,
+    /// Write a page that a browser shows and prints. A file of this name is replaced when the new one is complete.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) async fn report(command: ReportArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let ReportArgs { month, output } = command;
+    let core = CoreClient::attach_or_read(config).await?;
+    let report: AuditReportDto = core.request("audit.report", &ReportAudit { month }).await?;
+    if let Some(path) = output {
+        let mut file = ExportFile::create(&path)?;
+        file.write(&page::page(&report))?;
+        file.finish()?;
+        screen.note(&format!("Wrote the report of {} to {}.", report.month, path.display()));
+        if !screen.is_json() {
+            return Ok(DONE);
+        }
+    }
+    if screen.is_json() {
+        return screen.json(&report);
+    }
+    lines(&report).iter().for_each(|line| screen.line(line));
+    caveats(&report).iter().for_each(|sentence| screen.warning(sentence));
+    Ok(DONE)
+}
+
+/// The report in short.
+fn lines(report: &AuditReportDto) -> Vec<String> {
+    let so_far = if report.is_over { "" } else { ", so far" };
+    let mut lines = vec![format!("{}{so_far}: {}", report.month, count(report.rows, "audit row"))];
+    if report.rows == 0 {
+        return lines;
+    }
+    lines.push(format!("Calls      {} of agents", report.calls));
+    lines.push(format!(
+        "Tasks      {} began; about {} of them nobody and no rule decided anything",
+        report.tasks, report.unconsidered
+    ));
+    let ended: Vec<String> = report.ended.iter().map(|(how, many)| format!("{many} {}", one_line(how))).collect();
+    if !ended.is_empty() {
+        lines.push(format!("Ended      {}", ended.join(", ")));
+    }
+    for decision in &report.decisions {
+        lines.push(format!("Decisions  {}", one_line(&decided(decision))));
+    }
+    lines.push(format!("Questions  {}", questions(report)));
+    for server in report.servers.iter().filter(|server| server.cancels > 0) {
+        let name = server.server.as_deref().unwrap_or("no server named");
+        lines.push(format!(
+            "Cancels    {}: {} asked, {} stopped, {} finished anyway, {} not confirmed",
+            one_line(name),
+            server.cancels,
+            server.stopped,
+            server.finished_anyway,
+            server.not_confirmed
+        ));
+    }
+    for row in report.halts.iter().chain(&report.gaps) {
+        let (who, verb, note) = (one_line(&row.who), one_line(&row.verb), one_line(&row.note));
+        lines.push(format!("Row {}  {}  {who} · {verb} · {note}", row.row, row.at));
+    }
+    lines
+}
+
+fn decided(decision: &ReportDecisionDto) -> String {
+    let ReportDecisionDto { who, actor, kind, count, .. } = decision;
+    let who = if actor == "system:rule" { "a rule" } else { who };
+    format!("{who}: {} ({count})", kind_words(kind))
+}
+
+/// What somebody did, as people say it.
+fn kind_words(kind: &str) -> &str {
+    match kind {
+        "answered" => "answered a question",
+        "declined" => "declined or dismissed a question",
+        "cancelled" => "cancelled a task",
+        "revoked" => "revoked a task from its agent",
+        "released" => "released a held result",
+        "withheld" => "withheld a result",
+        "limitLifted" => "allowed more time or tokens",
+        "escalated" => "took a further step to end a task",
+        "halted" => "halted work",
+        "resumed" => "resumed halted work",
+        other => other,
+    }
+}
+
+fn questions(report: &AuditReportDto) -> String {
+    let answers = &report.answers;
+    let times = match (answers.median_ms, answers.p95_ms) {
+        (Some(median), Some(p95)) => {
+            format!("; half were answered within {}, 95 of 100 within {}", span_ms(median), span_ms(p95))
+        }
+        _ => String::new(),
+    };
+    format!("{} asked, {} answered, {} withdrawn{times}", answers.asked, answers.answered, answers.withdrawn)
+}
+
+/// What the report cannot say, in sentences.
+fn caveats(report: &AuditReportDto) -> Vec<String> {
+    let mut all = Vec::new();
+    if !report.is_over {
+        all.push(format!("The month is not over: the report covers it until {}.", report.made_at));
+    }
+    if let Some(row) = report.removed_to {
+        all.push(format!("Rows up to {row} were removed by retention; some of them may be of this month."));
+    }
+    if report.changed_rows > 0 {
+        let changed = count(report.changed_rows, "row");
+        all.push(format!("Somebody changed {changed} of this month; `taskwarden audit verify` names the first."));
+    }
+    if report.unlisted > 0 {
+        let more = count(report.unlisted, "halt or gap");
+        all.push(format!("{more} more than are listed; `taskwarden audit list` has them all."));
+    }
+    if report.answers.asked_before > 0 {
+        let earlier = count(report.answers.asked_before, "answer");
+        all.push(format!("The times leave out {earlier} to questions of an earlier month."));
+    }
+    all
+}
