@@ -4,8 +4,8 @@ import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
 import { coarse, duration, ms, until } from "$lib/format/time";
+import { standing } from "$lib/server/standing";
 import { serversText as text } from "$lib/text/servers";
-import { needsSignIn } from "./sign-in/sign-in";
 
 export interface HealthStatus {
   readonly tone: Tone;
@@ -15,10 +15,10 @@ export interface HealthStatus {
 }
 
 export function healthStatus(server: ServerDto, now: number): HealthStatus {
-  if (!server.agreed) return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
-  // A server that answers some calls may ask for a sign-in all the same.
-  const kind = needsSignIn(server) ? "blocked" : server.health.kind;
-  switch (kind) {
+  const how = standing(server);
+  switch (how) {
+    case "notAgreed":
+      return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
     case "up":
       return { tone: "success", icon: "check", word: text.health.up, small: newsWord(server) };
     case "connecting":
@@ -35,7 +35,7 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
     case "down":
       return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
     default:
-      return kind satisfies never;
+      return how satisfies never;
   }
 }
 

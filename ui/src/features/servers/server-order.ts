@@ -1,17 +1,14 @@
 /* Servers in the order of need: what a person must do first, then what is broken, then the rest by name. */
 import type { ServerDto } from "$lib/bindings";
+import { standing } from "$lib/server/standing";
 import { textMatcher } from "$lib/text-match";
-import { needsSignIn } from "./sign-in/sign-in";
 
 const RANK = { blocked: 0, notAgreed: 1, down: 2, unknown: 3, connecting: 4, up: 5 } as const;
 
-function rank(server: ServerDto): number {
-  if (!server.agreed) return RANK.notAgreed;
-  return needsSignIn(server) ? RANK.blocked : RANK[server.health.kind];
-}
-
 export function sortedByNeed(servers: Iterable<ServerDto>): readonly ServerDto[] {
-  return [...servers].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return [...servers].sort(
+    (a, b) => RANK[standing(a)] - RANK[standing(b)] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  );
 }
 
 /** By name, host or command; nothing typed means all. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { makeServers } from "$lib/fake-core/entities";
+import { aNeededSignIn } from "$lib/fake-core/servers/sign-in-calls";
 import { serverCounts } from "./status";
 
 it("servers_are_counted_by_how_they_are", () => {
@@ -10,4 +11,13 @@ it("servers_are_counted_by_how_they_are", () => {
     connecting: 1,
     all: 8,
   });
+});
+
+it("a_server_that_is_up_and_asks_for_a_sign_in_is_counted_as_the_list_says_it", () => {
+  const [up] = makeServers(1, 0);
+  if (up === undefined) throw new Error("no server was made");
+  const address = { kind: "http" as const, url: "https://mcp.linear.app/mcp", secretHeaders: [] };
+  const asking = { ...up, address, signIn: aNeededSignIn() };
+  expect(serverCounts([up, asking])).toMatchObject({ up: 1, signIn: 1, all: 2 });
+  expect(serverCounts([{ ...asking, agreed: false }]), "nobody allowed it yet").toMatchObject({ up: 0, signIn: 0 });
 });

@@ -1,5 +1,6 @@
 /* What the status bar says of servers and settings. Tasks and items are counted by the core. Pure. */
 import type { CoreDto, ServerDto, SettingsDto } from "$lib/bindings";
+import { standing } from "$lib/server/standing";
 
 export interface ServerCounts {
   readonly up: number;
@@ -17,7 +18,8 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
   let all = 0;
   for (const server of servers) {
     all += 1;
-    switch (server.health.kind) {
+    const how = standing(server);
+    switch (how) {
       case "up":
         up += 1;
         break;
@@ -30,10 +32,12 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
       case "connecting":
         connecting += 1;
         break;
+      // The list says that nobody allowed it, or that it was not tried: neither is trouble.
+      case "notAgreed":
       case "unknown":
         break;
       default:
-        server.health.kind satisfies never;
+        how satisfies never;
     }
   }
   return { up, trouble, signIn, connecting, all };

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { SignedOutDto } from "$lib/bindings";
 import { aNeededSignIn, aSignIn } from "$lib/fake-core/servers/sign-in-calls";
+import { needsSignIn, takesSignIn } from "$lib/server/standing";
 import { healthStatus } from "../health";
 import { sortedByNeed } from "../server-order";
 import { aServer } from "../servers.example";
-import { hostOf, namedPermissions, needsSignIn, revocationNote, shortHost, takesSignIn } from "./sign-in";
+import { hostOf, namedPermissions, revocationNote, shortHost } from "./sign-in";
 import { beginInput, NO_WISH, wishProblems } from "./sign-in-wish";
 
 const remote = (secretHeaders: string[] = []) => ({

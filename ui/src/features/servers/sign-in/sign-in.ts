@@ -2,16 +2,8 @@
 import type { ServerDto, SignedOutDto } from "$lib/bindings";
 import { shownHost } from "$lib/consent/host";
 import { singleLine } from "$lib/design";
+import { needsSignIn, takesSignIn } from "$lib/server/standing";
 import { signInText } from "$lib/text/servers/sign-in";
-
-/** A header that is a secret of its own takes the place of a sign-in. */
-export function takesSignIn({ address }: ServerDto): boolean {
-  return address.kind === "http" && !address.secretHeaders.some((name) => name.toLowerCase() === "authorization");
-}
-
-export function needsSignIn(server: ServerDto): boolean {
-  return server.agreed && takesSignIn(server) && server.signIn?.state === "needed";
-}
 
 /** A sign-in is asked for, or on its way. */
 export function isWithoutSignIn(server: ServerDto): boolean {
