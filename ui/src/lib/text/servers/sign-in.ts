@@ -44,7 +44,7 @@ export const signInText = {
     at: "Sign in at",
     /** After it. */
     for: (serverHost: string) => `for ${serverHost}.`,
-    issuer: "Tokens from",
+    issuer: "Access given by",
     permissions: "Permissions",
     noPermissions: "The server names none.",
     namedBy: (host: string) => `As ${host} names them.`,
@@ -77,9 +77,9 @@ export const signInText = {
   more: {
     title: "More",
     clientId: "Client id",
-    clientIdHint: "Only if you registered a client there yourself.",
+    clientIdHint: "Only if you registered Taskwarden there yourself: the id that you were given.",
     clientSecret: "Client secret",
-    clientSecretHint: "Leave empty if it has none. It is stored as a secret.",
+    clientSecretHint: "The secret that came with the id. Leave empty if there was none; it is stored as a secret.",
     needsClient: "Enter the client id that the secret belongs to.",
     scopes: "Extra permissions",
     scopesHint: "Asked for beside those the server names, such as files:read. Separate them with spaces.",
@@ -105,8 +105,8 @@ export const signInText = {
     run: "Sign out",
     switch: "Sign out and sign in anew",
     done: (server: string) => `Signed out of ${server}`,
-    forgotten: (host: string | null) => `${host ?? "The issuer"} forgot the token.`,
+    forgotten: (host: string | null) => `${host ?? "The place of the sign-in"} forgot the token.`,
     notConfirmed: (host: string | null) =>
-      `${host ?? "The issuer"} did not confirm that it forgot the token. It stays valid there until it expires.`,
+      `${host ?? "The place of the sign-in"} did not confirm that it forgot the token. It stays valid there until it expires.`,
   },
 } as const;
