@@ -410,6 +410,8 @@ export const budgetsText = {
   status: {
     rate: (figure: string) => `${plural(figure, "token")}/min into windows`,
     some: (n: number) => `of the ${plural(n, "agent")} nearest to their limit`,
+    /** After the rate, which has no room for it. */
+    what: "Tokens that come into the windows of agents in a minute",
     counted: (families: readonly string[]) =>
       `counted in ${families.map((one) => singleLine(one, FAMILY_CAP)).join(", ")}`,
   },

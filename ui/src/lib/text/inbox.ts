@@ -119,7 +119,7 @@ export const inboxText = {
   unknownStarter: "someone else",
 
   statusLine: {
-    says: "Server says ",
+    says: "Server says",
     unknownTask: "unknown task",
     lastHeard: (when: string) => `last heard ${when}`,
     look: (when: string) => `next check ${when}`,

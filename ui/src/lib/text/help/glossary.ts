@@ -31,15 +31,26 @@ export const GLOSSARY = [
     means: "A short request to the server that asks how a task is doing (a poll); servers may ask for longer pauses.",
   },
   {
+    word: "Checkpoint",
+    means: "The newest row of the audit log at one moment, signed: a log that is changed or cut later contradicts it.",
+  },
+  { word: "Client id", means: "The name under which Taskwarden is known to the place where you sign in to a server." },
+  {
     word: "Control token",
     means: "A secret that lets a program of yours watch or end tasks, within the limits that you set for it.",
   },
   { word: "Core", means: "The part of Taskwarden that watches tasks; it also runs without a window." },
+  { word: "CSV", means: "A table as text, which spreadsheets open." },
   { word: "Destructive", means: "The server says that this tool may delete or overwrite things." },
+  { word: "Environment", means: "Settings that a program reads as it starts, each with a name and a value." },
   { word: "Expired at the server", means: "The server kept the task for a limited time, and that time is over." },
   { word: "Failed", means: "The task ended with an error in place of a result." },
   { word: "Finished with an error", means: "The tool ran to its end and reported a failure as its result." },
   { word: "Gateway", means: "The address at which agents reach their servers through Taskwarden." },
+  {
+    word: "Half within",
+    means: "The time in which the faster half of the requests had their reply; 95 % works alike.",
+  },
   {
     word: "Halt",
     means:
@@ -53,6 +64,7 @@ export const GLOSSARY = [
     word: "Hash",
     means: "A fingerprint of a row, computed from its fields: when a field changes, the fingerprint no longer fits.",
   },
+  { word: "Header", means: "A line that is sent with each request to a web address, such as one that holds a token." },
   { word: "Hidden", means: "A task that you took out of lists and counts; it is kept, and you can show it again." },
   { word: "In parts", means: "The agent gets a preview of a long result, then the parts that it asks for." },
   {
@@ -65,6 +77,7 @@ export const GLOSSARY = [
     means: "A small process that holds a local server while Taskwarden restarts, so that its tasks continue.",
   },
   { word: "Kept out", means: "Tokens that an agent did not have to read because the call ran as a task." },
+  { word: "Keychain", means: "The part of your system that keeps secrets encrypted, such as passwords." },
   { word: "Late", means: "The task is past its time limit, or has run longer than 95 % of earlier runs." },
   { word: "Later than agreed", means: "The task ran past the time limit it was started with." },
   { word: "Later than usual", means: "The task has run longer than 95 % of this tool’s earlier runs." },
@@ -73,6 +86,7 @@ export const GLOSSARY = [
     word: "Lost tasks",
     means: "Tasks that the server lost before the time was over for which it had agreed to keep them.",
   },
+  { word: "Mark resolved", means: "Closes a task whose end nobody knows, here only: its server is not told." },
   { word: "MCP", means: "The Model Context Protocol, the language in which agents call the tools of servers." },
   { word: "Moving", means: "The task runs, is being sent an answer, or was asked to cancel." },
   {
@@ -93,12 +107,15 @@ export const GLOSSARY = [
     word: "Passed",
     means: "Tokens that Taskwarden gave to an agent’s program, counted exactly; its model may see less.",
   },
+  { word: "Phase", means: "What a task does now, such as Working, Waiting for you or Done." },
+  { word: "Port", means: "The number at which a program on a machine can be reached, such as 8080." },
   { word: "Prompts and resources", means: "Texts and files that a server offers beside its tools." },
   {
     word: "Protocol",
     means:
       "The version of MCP tasks that a server speaks: 2026-07-28, or 2025-11-25, which was an experiment. A server without tasks still answers calls.",
   },
+  { word: "Raw", means: "Messages between Taskwarden and the server as they were sent, in JSON." },
   { word: "Read-only", means: "The server says that this tool changes nothing." },
   { word: "Registry", means: "The file in which Taskwarden keeps tasks, answers and the audit log." },
   {
@@ -117,6 +134,10 @@ export const GLOSSARY = [
     word: "Server needs sign-in",
     means: "The server answers again after somebody signs in there; its tasks may continue unseen.",
   },
+  {
+    word: "Server says",
+    means: "The status in the server’s own word, such as working, or input required when it asks something.",
+  },
   { word: "Session", means: "One connection of a program or browser, from its sign-in to its end." },
   { word: "Stalled questions", means: "Questions that waited too long for their answer." },
   {
@@ -127,6 +148,10 @@ export const GLOSSARY = [
   {
     word: "Task notices",
     means: "What an agent reads about a task in place of its result: that it runs, how far it is, that it ended.",
+  },
+  {
+    word: "Task tools",
+    means: "Four tools of Taskwarden for programs that do not know tasks: wait, read a result, list, cancel.",
   },
   {
     word: "Token",
