@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { FakeBackend } from "$lib/fake-core/backend";
-import { show, type Shown } from "$lib/fake-core/harness";
+import { show, until, type Shown } from "$lib/fake-core/harness";
 import { route } from "$lib/route.svelte";
 import Screen, { ADD } from "./AgentsScreen.svelte";
 
@@ -32,7 +32,12 @@ describe("adding an agent", () => {
     const program = await shown.find<HTMLSelectElement>("aside select");
     program.value = "codex";
     program.dispatchEvent(new Event("change", { bubbles: true }));
+    name.focus();
     await shown.press("aside footer button[type=submit]");
+    await until(
+      "focus is at the token, not lost with the form",
+      () => document.activeElement?.textContent.trim() === "Copy",
+    );
     await shown.find("aside pre", "[mcp_servers.taskwarden]");
     expect(backend.called.find((one) => one.name === "agents.add")?.input).toMatchObject({
       name: "mine",
