@@ -3,7 +3,7 @@ import { makeChart } from "$lib/fake-core/budget-calls";
 import { STORY_NOW } from "$lib/fake-core/story";
 import { aBudget, budgets, coming, OVERFULL } from "./budgets.example";
 import { csvOf, isGap, spoken } from "./chart/chart-text";
-import { pendingOf, pendingResultStatus } from "./pending/pending-result";
+import { pendingOf, pendingResultStatus } from "$lib/budget/pending-result";
 import { fullestOf, money, nextToFill } from "./summary";
 import { inStableOrder, matchingNames, mergeBudgets } from "./windows/window-order";
 

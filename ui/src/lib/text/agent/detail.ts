@@ -87,7 +87,6 @@ export const agentDetailText = {
       "In the window: the part that its program shows its model. Passed to it: everything sent to its program.",
     budgets: "All figures in Budgets",
     unknown: "not known yet",
-    phases: { held: "held", slices: "read in parts", working: "working", ready: "arrives at next read" },
   },
 
   rules: {
