@@ -217,6 +217,21 @@ describe("the cells of a row", () => {
     expect(messageText(row, () => NOW)).toEqual({ text: "Last seen working 3 h ago", isServers: false });
   });
 
+  test("a_call_that_nobody_confirms_says_so_where_its_server_said_nothing", () => {
+    const row: TaskRow = {
+      ...makeRow(0, "unconfirmed", NOW),
+      server: "ci",
+      says: null,
+      statusMessage: null,
+      progress: null,
+    };
+    const text = "A reply from ci can no longer arrive";
+    expect(messageText(row, () => NOW)).toEqual({ text, isServers: false });
+    expect(messageText({ ...row, statusMessage: "half done" }, () => NOW).text, "its last words come first").toBe(
+      "half done",
+    );
+  });
+
   test("hostile_messages_are_one_capped_line", () => {
     const { text } = messageText(
       { ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` },

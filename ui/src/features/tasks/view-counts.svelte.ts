@@ -59,8 +59,7 @@ export class ViewCounts {
         }),
       );
     } catch {
-      // No number is better than an old one: the banner tells of a lost core.
-      this.counted = new Map();
+      // The last numbers stay, as those of the feed do: the banner tells from when they are.
       this.#asked = "";
     } finally {
       this.#isReading = false;

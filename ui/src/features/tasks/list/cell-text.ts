@@ -6,6 +6,7 @@ import { ago, coarse, date, hourMinute, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
 import { statusWord } from "$lib/task/server-status";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
+import { SERVER_STATUS } from "$lib/text/task";
 import { TASKS } from "$lib/text/tasks";
 
 const MINUTE = 60_000;
@@ -118,5 +119,9 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
   if (row.over && row.resultBytes !== null) return { text: TASKS.resultOf(bytes(row.resultBytes)), isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "")
     return { text: singleLine(row.statusMessage), isServers: true };
-  return { text: row.progress?.message ? singleLine(row.progress.message) : "", isServers: true };
+  if (row.progress?.message) return { text: singleLine(row.progress.message), isServers: true };
+  return {
+    text: row.phase === "unconfirmed" ? SERVER_STATUS.unsaid.unanswered(singleLine(row.server, 80)) : "",
+    isServers: false,
+  };
 }
