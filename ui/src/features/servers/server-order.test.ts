@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TASK } from "$lib/text/task";
 import { healthStatus, whereabouts } from "./health";
 import { cancelBars, BARS_MAX, sortedByNeed, matching } from "./server-order";
 import { aServer } from "./servers.example";
@@ -61,4 +62,12 @@ describe("the bars of obeyed cancels", () => {
     expect(cancels(500, 500)).toEqual({ obeyed: BARS_MAX / 2, not: BARS_MAX / 2 });
     expect(cancels(100, 0)).toEqual({ obeyed: BARS_MAX, not: 0 });
   });
+});
+
+it("cancels whose end is not known yet count as open, not as disobeyed", () => {
+  const said = (stopped: number, asked: number) =>
+    TASK.cancel.obeyed({ asked, stopped, finishedAnyway: asked > 3 ? 1 : 0, refused: 0, medianMs: null });
+  expect(said(0, 1)).toBe("1 still open");
+  expect(said(2, 3)).toBe("2 of 2");
+  expect(said(2, 4)).toBe("2 of 3");
 });

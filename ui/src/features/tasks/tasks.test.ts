@@ -221,7 +221,6 @@ describe("the cells of a row", () => {
     const row: TaskRow = {
       ...makeRow(0, "unconfirmed", NOW),
       server: "ci",
-      says: null,
       statusMessage: null,
       progress: null,
     };

@@ -57,7 +57,6 @@ export const APP = {
     inPlaces: (places: string) => `in ${places}`,
     show: "Show the halt",
     said: (since: string) => `Work is halted since ${since}.`,
-    overSaid: "The halt is over.",
   },
   placesLabel: "Places",
   notices: "Notices",

@@ -282,7 +282,6 @@ export const inboxText = {
     noTasks: "no task support",
     pushes: "reports changes itself",
     usualRange: (from: string, to: string) => `${from} to ${to}`,
-    obeyed: (n: number, of: number) => `${count(n)} of ${count(of)}`,
     noCancels: "none requested yet",
     stopped: "paused while it waits",
     copy: "Copy the handle",

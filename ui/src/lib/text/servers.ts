@@ -49,7 +49,6 @@ export const serversText = {
   notConnectedYet: "unknown",
   tools: (n: number) => plural(n, "tool"),
   noCancels: "none requested yet",
-  obeyed: (stopped: number, asked: number) => `${count(stopped)} of ${count(asked)}`,
   /** After `obeyed`: how long the middle one took. */
   within: (time: string) => `, in ${time}`,
   cancelsTold: (stopped: number, finished: number, refused: number, open: number) =>
@@ -124,7 +123,6 @@ export const serversText = {
     destructive: "destructive",
     destructiveTitle: "The server marks this tool as destructive",
     readOnly: "read-only",
-    usual: (usual: UsualResult) => plural(`≈ ${shortTokens(usual.median, "exact")}`, "token"),
     usualTitle: ({ median, largest, samples }: UsualResult) =>
       `Usual result: about ${plural(shortTokens(median, "exact"), "token")} in an agent’s window, at most ${shortTokens(largest, "exact")} in the last ${count(samples)}.`,
     taskTool: "runs as a task",

@@ -1,5 +1,5 @@
 /* Text of one task: its state, its history, its cancel. What a server says is never part of it. */
-import type { Phase, PhaseGroup, TakenStep } from "$lib/bindings";
+import type { Phase, PhaseGroup, ServerDto, TakenStep } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
 
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
@@ -217,7 +217,6 @@ export const TASK = {
     error: "Error",
     arguments: "Arguments",
     what: "Show",
-    notFetched: "The result has not been fetched yet.",
     unavailable: "The server no longer has the result.",
   },
 
@@ -280,6 +279,11 @@ export const TASK = {
     keepWaiting: "Keep waiting",
     since: (when: string) => `asked ${when}`,
     notObeyed: "Cancel requested, not obeyed",
+    /** How many were obeyed of those whose end is known. */
+    obeyed: ({ asked, stopped, finishedAnyway, refused }: ServerDto["cancels"]) => {
+      const decided = stopped + finishedAnyway + refused;
+      return decided === 0 ? `${count(asked)} still open` : `${count(stopped)} of ${count(decided)}`;
+    },
     next: {
       title: "Next steps",
       note: "each says what it affects",

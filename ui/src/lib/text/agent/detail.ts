@@ -28,10 +28,6 @@ export const agentDetailText = {
     open: (n: number) => `${count(n)} open`,
     none: "No session is open.",
     door: (door: Door, since: string) => `${DOORS[door]}, since ${since}`,
-    doorTitle: {
-      command: "It runs taskwarden connect",
-      http: "It calls Taskwarden’s web address",
-    } satisfies Record<Door, string>,
     last: (when: string) => `last request ${when}`,
     unnamed: "Program without a name",
     more: (n: number) => `${count(n)} more`,
