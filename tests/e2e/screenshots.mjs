@@ -2,12 +2,16 @@
 // They go to the folder that is given, or to target/screenshots, which git ignores.
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { addAgent } from './agent.mjs';
 import { openBrowser, openWindow } from './browser.mjs';
 import { Core } from './core.mjs';
 import { until } from './level.mjs';
 import { IGNORES, ScriptedServer } from './scripted-server.mjs';
 
 const FOLDER = resolve(process.argv[2] ?? process.env.TASKWARDEN_SHOTS ?? join(import.meta.dirname, '../../target/screenshots'));
+const SIZES = [[1280, 800], [900, 600], [720, 600], [1920, 1080]];
+/** About 9,000 tokens. */
+const REPORT = Array.from({ length: 450 }, (_, n) => `${n}: path/to/file-${n * 7919}.txt, ${n * 104729} bytes, changed on day ${n % 365}`).join('\n');
 const ROLL_OUT = {
   type: 'object',
   properties: {
@@ -19,8 +23,26 @@ const ROLL_OUT = {
   required: ['rollout', 'limit'],
 };
 
+/** What two agents called, and one result that waits for a person. */
+async function agentsWork(core, browser, ci, docs) {
+  const page = await openWindow(browser, core);
+  const night = await addAgent(page, core, 'nightly-ops');
+  const reader = await addAgent(page, core, 'reader');
+  await page.context().close();
+  for (const agent of ['nightly-ops', 'reader']) await core.command('budget', 'set', agent, '--tokenizer', 'o200k', '--window', '200000');
+  for (const agent of [night, reader]) await agent.at('docs').send('tools/list');
+  await reader.at('docs').call('hash_tree', 'read');
+  docs.finish(await docs.task('read'), [{ type: 'text', text: REPORT.slice(0, 8_000) }]);
+  await night.at('ci-server').call('integration_tests', 'at night');
+  ci.say(await ci.task('at night'), '640 of 904 passed');
+  const held = await reader.at('docs').call('index_folder', 'held');
+  await core.command('tasks', 'hold', held.taskId);
+  docs.finish(await docs.task('held'), [{ type: 'text', text: REPORT }]);
+  await until('the result is held', async () => (await core.command('tasks', 'show', held.taskId)).over);
+}
+
 /** A core with a working day behind it. */
-async function scene(core) {
+async function scene(core, browser) {
   const ci = new ScriptedServer('ci-server', [['deploy_prod', {}], ['build_image', {}], ['integration_tests', {}]]);
   const warehouse = new ScriptedServer('warehouse', [['export_ledger', {}], ['backfill_orders', {}], ['reprice_catalog', {}]]);
   const docs = new ScriptedServer('docs', [['index_folder', { readOnlyHint: true }], ['hash_tree', { readOnlyHint: true }], ['delete_branch', { destructiveHint: true }]]);
@@ -50,6 +72,7 @@ async function scene(core) {
   const stopping = await begin(warehouse, 'backfill_orders', 'month');
   warehouse.say(stopping, '38 % of the month');
   await core.command('tasks', 'cancel', stopping.handle, '--reason', 'wrong month', '--yes');
+  await agentsWork(core, browser, ci, docs);
   await until('the finished task is known as finished', async () => (await core.command('tasks', 'show', done.handle)).phase === 'done');
   return { servers: [ci, warehouse, docs], asks, stopping, done };
 }
@@ -70,10 +93,11 @@ try {
     await picture(page, `first-run-${theme}`);
     await page.context().close();
   }
-  const set = await scene(core);
+  const set = await scene(core, browser);
   servers = set.servers;
+  const reader = (await core.command('agents', 'list')).agents.find(({ name }) => name === 'reader');
   for (const theme of ['light', 'dark']) {
-    for (const [width, height] of [[1280, 800], [900, 600]]) {
+    for (const [width, height] of SIZES) {
       const page = await openWindow(browser, core, { theme, width, height });
       const go = (hash) => page.goto(`${core.url}#/${hash}`);
       const size = `${theme}-${width}x${height}`;
@@ -85,9 +109,12 @@ try {
       await picture(page, `tasks-${size}`);
       await go(`tasks/${set.stopping.handle}`);
       await page.getByText('backfill_orders').last().waitFor();
+      await page.getByRole('button', { name: 'Cancelling…' }).click();
+      await page.getByRole('button', { name: 'Keep waiting' }).waitFor();
       await picture(page, `task-cancelling-${size}`);
+      await page.keyboard.press('Escape');
       await go(`tasks/${set.done.handle}`);
-      await page.getByText('Indexed 4,211 files').first().waitFor();
+      await page.getByText('Indexed 4,211 files').filter({ visible: true }).first().waitFor();
       await picture(page, `task-result-${size}`);
       await go('servers');
       await page.getByText('Connected').first().waitFor();
@@ -101,6 +128,9 @@ try {
       await go('agents');
       await page.getByRole('heading').first().waitFor();
       await picture(page, `agents-${size}`);
+      await go(`agents/${reader.id}`);
+      await page.getByText('Last calls').waitFor();
+      await picture(page, `agent-${size}`);
       await go('budgets');
       await page.getByRole('heading').first().waitFor();
       await picture(page, `budgets-${size}`);
