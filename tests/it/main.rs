@@ -28,6 +28,7 @@ mod import;
 mod kill;
 mod kill_kept;
 mod loop_alarms;
+mod pauses;
 mod peers;
 mod receipts;
 mod repeated_calls;

@@ -24,7 +24,9 @@ pub enum Ability {
     Revoke,
     /// Halt work: refuse calls, cancel tasks and freeze questions.
     Halt,
-    /// Let halted work begin again.
+    /// Pause an agent, or freeze the processes of a local server.
+    Pause,
+    /// Let halted or paused work begin again.
     LiftHalt,
     /// Verify the audit log.
     ReadAudit,
@@ -37,7 +39,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Health,
         Self::Read,
         Self::ReadContent,
@@ -45,6 +47,7 @@ impl Ability {
         Self::Cancel,
         Self::Revoke,
         Self::Halt,
+        Self::Pause,
         Self::LiftHalt,
         Self::ReadAudit,
         Self::ExportAudit,

@@ -11,6 +11,7 @@ pub mod control_tokens;
 pub mod core;
 pub mod halts;
 pub mod inbox;
+pub mod pauses;
 pub mod plans;
 pub mod rules;
 pub mod servers;

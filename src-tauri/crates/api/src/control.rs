@@ -9,6 +9,7 @@ mod caller;
 pub mod halts;
 mod lookup;
 pub mod openapi;
+pub mod pauses;
 pub mod plans;
 mod table;
 pub mod tasks;

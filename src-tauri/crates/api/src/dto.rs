@@ -11,6 +11,7 @@ pub mod core;
 pub mod figures;
 pub mod halt;
 pub mod inbox;
+pub mod pause;
 pub mod plan;
 pub mod server;
 pub mod task;

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
+use domain::server::pause::PauseRefused;
 use domain::task::Refusal;
 use domain::task::cancel::plan::PlanRefused;
 use engine::{ControlLimit, EngineError};
@@ -93,6 +94,41 @@ impl ApiError {
             format!("the input of the call cannot be read: {why}"),
             "The command line and the core may be of different versions; restart the core with `taskwarden serve`.",
         )
+    }
+
+    fn of_pause(refused: PauseRefused, message: String) -> Self {
+        match refused {
+            PauseRefused::AlreadyPaused(_) => Self::new(
+                Code::Refused,
+                message,
+                "`taskwarden pauses list` shows what waits, `taskwarden unpause` ends it.",
+            ),
+            PauseRefused::NotPaused => {
+                Self::new(Code::Refused, message, "`taskwarden pauses list` shows what is paused.")
+            }
+            PauseRefused::MustChoose { .. } => Self::new(
+                Code::Refused,
+                message,
+                "`taskwarden pauses list` shows the calls. `taskwarden unpause NAME --all` sends all of them, `--send ID` \
+                 chosen ones; the others are cancelled.",
+            ),
+            PauseRefused::NotWaiting(_) => Self::new(
+                Code::NotFound,
+                message,
+                "Nothing was sent. `taskwarden pauses list` shows the calls that wait.",
+            ),
+            PauseRefused::RunsElsewhere => Self::new(
+                Code::Refused,
+                message,
+                "Only its operator can stop it there. `taskwarden pause AGENT` keeps new calls of an agent from it.",
+            ),
+            PauseRefused::CannotFreeze => Self::new(
+                Code::Refused,
+                message,
+                "Processes that an earlier version of Taskwarden started cannot be frozen: `taskwarden servers restart` \
+                 starts them anew.",
+            ),
+        }
     }
 
     fn over_limit(limit: ControlLimit, message: String) -> Self {
@@ -284,6 +320,15 @@ impl From<EngineError> for ApiError {
                 message,
                 "Nothing was sent. `taskwarden halt` shows what is halted, `taskwarden resume` lets it go on.",
             ),
+            EngineError::TooManyWaiting { .. } => Self::new(
+                Code::Refused,
+                message,
+                "Nothing was sent. `taskwarden pauses list` shows what is paused, `taskwarden unpause` ends a pause.",
+            ),
+            EngineError::ArgumentsNotKept => {
+                Self::new(Code::Refused, message, "Nothing was sent. Call the tool again with its arguments.")
+            }
+            EngineError::Pause(refused) => Self::of_pause(refused, message),
             EngineError::Frozen(_) => Self::new(
                 Code::Refused,
                 message,

@@ -182,12 +182,16 @@ pub enum Verb {
     Called,
     /// Calls of this time may have left no receipt; the note says when and why.
     ReceiptsMissing,
+    /// New calls of an agent wait from here on, or the processes of a server are frozen; the note says which.
+    PauseBegun,
+    /// A person ended a pause; the note says which of the waiting calls are sent.
+    PauseEnded,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 62] = [
+    pub const ALL: [Self; 64] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -250,6 +254,8 @@ impl Verb {
         Self::AlarmDismissed,
         Self::Called,
         Self::ReceiptsMissing,
+        Self::PauseBegun,
+        Self::PauseEnded,
     ];
 
     /// The word of the export format.
@@ -318,6 +324,8 @@ impl Verb {
             Self::AlarmDismissed => "alarmDismissed",
             Self::Called => "called",
             Self::ReceiptsMissing => "receiptsMissing",
+            Self::PauseBegun => "pauseBegun",
+            Self::PauseEnded => "pauseEnded",
             Self::Unknown(word) => word,
         }
     }

@@ -129,6 +129,10 @@ random_id!(
     HaltId, "hlt_"
 );
 random_id!(
+    /// One agent or one local server that stands still, from when somebody paused it until a person ends that.
+    PauseId, "pau_"
+);
+random_id!(
     /// Tasks that somebody chose to end at once.
     PlanId, "pln_"
 );

@@ -23,7 +23,9 @@ use std::time::Duration;
 
 pub use api::ApiPolicy;
 pub use client_files::ClientFilePolicy;
-pub use control::{AlarmPolicy, CALLS_REMEMBERED, ControlPolicy, ControlTokenPolicy, FINGERPRINT_BYTES, HaltPolicy};
+pub use control::{
+    AlarmPolicy, CALLS_REMEMBERED, ControlPolicy, ControlTokenPolicy, FINGERPRINT_BYTES, HaltPolicy, PausePolicy,
+};
 pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
@@ -473,6 +475,7 @@ impl Policy {
         self.counting.check()?;
         self.shares.check()?;
         self.control.alarms.check()?;
+        self.control.pauses.check()?;
         self.retention.check()?;
         self.audit.check()?;
         self.sign_in.check()?;

@@ -25,6 +25,7 @@ pub use registry::checkpoints::{
 };
 pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
+pub use registry::pauses::{PauseStore, PauseUnit};
 pub use registry::receipts::{
     BrokenReceipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow, ReceiptRows, ReceiptStore,
     StoredBatch,
@@ -47,9 +48,9 @@ pub use server_sign_ins::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
-    ProcessNews, ProcessObserver, ProcessReading, ProcessWatch, SendGate, SendPermit, ToolFacts, Upstream,
-    UpstreamError, UpstreamEvent, UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, FreezeReading, ListedTasks, LogLevel, LogMessage, ProcessExit,
+    ProcessListener, ProcessNews, ProcessObserver, ProcessReading, ProcessWatch, SendGate, SendPermit, ToolFacts,
+    Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

@@ -4,6 +4,7 @@
 //! only their names are. Nothing here connects.
 
 pub mod halt;
+pub mod pause;
 pub mod route;
 pub mod tool_memory;
 pub mod tool_names;

@@ -33,7 +33,7 @@ pub use agent::token_usage::OverLimit;
 pub use agent::view::{
     AgentFailure, AgentTaskTimes, AgentView, OwnFailure, agent_failure, agent_task_times, agent_view,
 };
-pub use call::CallReply;
+pub use call::{CallReply, LetThrough};
 pub use commit::Commit;
 pub use input_request::answer::AnswerInput;
 pub use input_request::live_question::LiveOutcome;
@@ -193,6 +193,8 @@ pub struct TaskHandle {
     pub paused_since: Option<Timestamp>,
     /// Time spent waiting for people so far, in milliseconds.
     pub paused_ms: u64,
+    /// Since when the processes of its server are frozen; that time does not count.
+    pub frozen_since: Option<Timestamp>,
     /// Whether it once said something that contradicts a terminal status (audited once, rule 1).
     pub contradicted: bool,
     /// What was notified once and is not notified again; kept so that a restart does not repeat it.

@@ -5,6 +5,7 @@
 
 pub(crate) mod control;
 pub(crate) mod halt_gate;
+pub(crate) mod pause_gate;
 pub(crate) mod presence;
 pub(crate) mod sessions;
 pub(crate) mod snapshot;

@@ -7,6 +7,7 @@ pub(crate) mod agent_call;
 pub(crate) mod call_share;
 pub(crate) mod context;
 pub(crate) mod dedup;
+pub(crate) mod gated;
 pub(crate) mod handle_release;
 pub(crate) mod lineage;
 pub(crate) mod loop_detector;

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::access::Access;
 use crate::access::control::ControlAccess;
 use crate::access::halt_gate::HaltGate;
+use crate::access::pause_gate::PauseGate;
 use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::Budget;
 use crate::calls::{CallState, recording};
@@ -53,6 +54,8 @@ pub(crate) struct EngineCore {
     pub(crate) poll_slots: Semaphore,
     /// Closed where people halted work.
     pub(crate) gate: HaltGate,
+    /// Closed for paused agents and frozen servers.
+    pub(crate) pauses: PauseGate,
     /// Plans that run now.
     pub(crate) bulk: BulkState,
     pub(crate) calls: CallState,

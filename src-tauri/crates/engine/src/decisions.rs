@@ -7,5 +7,6 @@ pub(crate) mod decide;
 pub(crate) mod deliver;
 pub(crate) mod escalate;
 pub(crate) mod halt;
+pub(crate) mod pause;
 pub(crate) mod revoke;
 pub(crate) mod shared_questions;

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::access::control::ControlAccess;
 use crate::access::halt_gate::HaltGate;
+use crate::access::pause_gate::PauseGate;
 use crate::access::{Access, presence};
 use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
@@ -24,7 +25,7 @@ use crate::core::EngineCore;
 use crate::decisions::bulk::{self, BulkState};
 use crate::decisions::deliver::Deliverer;
 use crate::decisions::halt::{cancels, thaw};
-use crate::decisions::{escalate, shared_questions};
+use crate::decisions::{escalate, pause, shared_questions};
 use crate::recovery::{interrupted_calls, restart};
 use crate::runtime::clock_steps;
 use crate::runtime::commit_signal::CommitSignal;
@@ -108,6 +109,7 @@ impl Engine {
         spawn_workers(&core);
         cancels::go_on(&core);
         escalate::go_on(&core);
+        pause::go_on(&core);
         bulk::go_on(&core).await;
         Ok(Self { core })
     }
@@ -129,6 +131,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
     let access = Arc::new(Access::read(registry.as_ref()).await?);
     let control = ControlAccess::read(registry.as_ref()).await?;
     let gate = Box::pin(HaltGate::read(registry.as_ref())).await;
+    let pauses = PauseGate::read(registry.as_ref()).await?;
     let standing = StandingAnswers::read(registry.as_ref()).await?;
     let budget = Arc::new(Budget::new(scale, Arc::clone(&time), Arc::clone(&policy), Arc::clone(&access), draw));
     Ok(Arc::new(EngineCore {
@@ -149,6 +152,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         connections,
         poll_slots: Semaphore::new(policy.reads_total),
         gate,
+        pauses,
         bulk: BulkState::default(),
         calls: CallState::new(time.now()),
         access,

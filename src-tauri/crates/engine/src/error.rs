@@ -5,6 +5,7 @@
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, SignInFault, UpstreamError};
 use domain::server::halt::StageRefused;
+use domain::server::pause::PauseRefused;
 use domain::task::Refusal;
 use domain::task::cancel::plan::PlanRefused;
 use domain::task::input_request::standing_answer::NoStandingAnswer;
@@ -71,6 +72,18 @@ pub enum EngineError {
     /// A halt covers the call, so it was not sent.
     #[error("the call was not sent: {}", .0.words())]
     Halted(HaltReason),
+    /// As many calls wait at the gate as may, so this one was not recorded and not sent.
+    #[error("the call was not sent: {most} calls wait already until a person ends a pause")]
+    TooManyWaiting {
+        /// The most that may wait.
+        most: usize,
+    },
+    /// What the call was made with is gone.
+    #[error("the arguments of the call are no longer kept")]
+    ArgumentsNotKept,
+    /// A pause was not begun or ended.
+    #[error(transparent)]
+    Pause(#[from] PauseRefused),
     /// A halt covers the task, so its questions are not answered now.
     #[error("questions of this task are frozen: {}", .0.words())]
     Frozen(HaltReason),

@@ -40,6 +40,7 @@ pub use connections::observed::tool_use::ToolUse;
 pub use decisions::bulk::{NewPlan, RunPlan};
 pub use decisions::escalate::ShutdownReach;
 pub use decisions::halt::StartHalt;
+pub use decisions::pause::{EndedPause, StartPause};
 pub use domain::ports::arguments_digest;
 pub use engine::{Draw, Engine, EngineParts};
 pub use error::{EngineError, NoProcess};

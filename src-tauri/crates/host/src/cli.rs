@@ -82,6 +82,13 @@ enum Command {
     Halt(halt::HaltArgs),
     /// Let halted work begin again, stage by stage.
     Resume(halt::ResumeArgs),
+    /// Pause one agent, so that its new calls wait, or freeze the processes of one local server.
+    Pause(halt::pause::PauseArgs),
+    /// End the pause of an agent or a server, and say which of the waiting calls are sent.
+    Unpause(halt::pause::UnpauseArgs),
+    /// List what is paused.
+    #[command(subcommand)]
+    Pauses(halt::pause::PausesCommand),
     /// Make, list and revoke control tokens, with which supervisor programs end work.
     #[command(subcommand)]
     Control(control::ControlCommand),
@@ -211,6 +218,9 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Inbox(command) => inbox::run(&command, &config, screen).await,
         Command::Halt(command) => halt::run(command, &config, screen).await,
         Command::Resume(command) => halt::resume(command, &config, screen).await,
+        Command::Pause(command) => halt::pause::pause(command, &config, screen).await,
+        Command::Unpause(command) => halt::pause::unpause(command, &config, screen).await,
+        Command::Pauses(command) => halt::pause::run(command, &config, screen).await,
         Command::Control(command) => control::run(command, &config, screen).await,
         Command::Storage(command) => storage::run(command, &config, screen).await,
         Command::Audit(command) => storage::audit::run(command, &config, screen).await,

@@ -289,7 +289,8 @@ async fn serve_bridge(stream: Upgraded, agents: AgentEntry, agent: AgentPrincipa
     let budget = PipeBudget::new(&agents.requests, agent.agent);
     let AgentEntry { service, parts, .. } = agents;
     let served =
-        mcp::server::serve_counted_pipes(service, parts, Some(agent.into()), Some(budget), input, output).await;
+        Box::pin(mcp::server::serve_counted_pipes(service, parts, Some(agent.into()), Some(budget), input, output))
+            .await;
     if let Err(error) = served {
         tracing::info!(%error, "the stream of an agent broke off");
     }

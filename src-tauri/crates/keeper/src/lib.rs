@@ -23,7 +23,7 @@ pub use process::process_watch::ServerWatch;
 pub use process::shutdown::{ChildExit, ShutdownTimes, end_child, exited};
 pub use protocol::frame::{FrameKind, FrameReader, KeeperFrame, put_frame_head};
 pub use protocol::key::KeeperKey;
-pub use protocol::start_order::KeeperHello;
+pub use protocol::start_order::{FreezeReport, KeeperHello};
 pub use read_buffer::line_end;
 pub use runtime_dir::{
     HeldChild, RuntimeDir, end_abandoned_children, kept_children, running_keepers, unclaimed_children,

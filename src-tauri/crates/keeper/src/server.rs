@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::ports::FreezeReading;
 use engine::runtime::supervisor::Supervisor;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -251,6 +252,7 @@ impl KeeperServer {
             if std::mem::take(&mut self.relay.is_end_ordered) {
                 self.end_child();
             }
+            self.freeze_as_ordered();
             self.report_exit();
             self.end_orphans();
         }
@@ -266,6 +268,16 @@ impl KeeperServer {
     fn end_child(&mut self) {
         self.is_unwanted = true;
         self.child.ending.cancel();
+    }
+
+    /// Stops the child's processes, or lets them continue. Not once the child has ended: its number may be another's then;
+    /// nor while it is being ended, which continues what is stopped.
+    fn freeze_as_ordered(&mut self) {
+        while let Some((is_frozen, number)) = self.relay.freeze_orders.pop_front() {
+            let may_act = self.exit.is_none() && !self.is_unwanted;
+            let reading = if may_act { self.child.group.freeze(is_frozen) } else { FreezeReading::default() };
+            self.relay.answer_freeze(number, reading);
+        }
     }
 
     fn check_runtime_dir(&mut self) {

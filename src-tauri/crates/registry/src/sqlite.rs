@@ -13,6 +13,7 @@ pub(crate) mod errors;
 mod maintenance;
 mod migrate;
 mod open;
+mod pause_store;
 mod port;
 pub(crate) mod read;
 mod receipt_store;

@@ -63,6 +63,7 @@ pub async fn check(registry: &dyn Registry) {
     Box::pin(token_usage::check(registry)).await;
     Box::pin(prices::check(registry)).await;
     halts::check(registry).await;
+    halts::pauses::check(registry).await;
     plans::check(registry).await;
     agents::control::check(registry).await;
     agents::alarms::check(registry).await;

@@ -9,6 +9,7 @@ mod alarms;
 mod call_intents;
 mod checkpoints;
 mod control;
+mod pauses;
 mod receipts;
 mod registry;
 mod routes;

@@ -5,6 +5,7 @@ import type { Tone } from "$lib/design/tones";
 import { ago, day, hourMinute, ms } from "$lib/format/time";
 import { textMatcher } from "$lib/text-match";
 import { agentsText as text } from "$lib/text/agents";
+import { pauseText } from "$lib/text/pause";
 
 export interface AgentStatus {
   readonly tone: Tone;
@@ -20,6 +21,13 @@ export function agentStatus(agent: AgentFacts, now: number): AgentStatus {
       icon: "lock",
       word: text.state.revoked,
       small: ago(agent.revokedAt, now),
+    };
+  if (agent.paused)
+    return {
+      tone: "attention",
+      icon: "pause",
+      word: pauseText.agent.state,
+      small: text.state.since(clockTime(agent.paused.since, now)),
     };
   const last = agent.seenAt === null ? text.neverSeen : text.state.last(ago(agent.seenAt, now));
   if (!agent.connected) return { tone: "neutral", icon: "bar", word: text.state.away, small: last };

@@ -1,7 +1,8 @@
 /* The agents in every state, in the screen they stand in. */
-import type { ApiError, RuleDto } from "$lib/bindings";
+import type { ApiError, RuleDto, TaskRow } from "$lib/bindings";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { makeAgents } from "$lib/fake-core/entities";
+import { makeRow } from "$lib/fake-core/rows";
 import { anAgent } from "./agents.example";
 import Screen from "./AgentsScreen.svelte";
 
@@ -17,6 +18,33 @@ const designed = [
   anAgent("pr-reviewer", { openTasks: 5 }),
   anAgent("order-bot", { connected: false, revokedAt: "2026-11-21T11:02:00.000Z", seenAt: "2026-11-21T11:02:00.000Z" }),
 ];
+const PAUSED_AT = "2026-11-21T14:12:00.000Z";
+const paused = [
+  anAgent("claude-code", {
+    openTasks: 4,
+    paused: {
+      id: "pau_1",
+      agent: "claude-code",
+      server: null,
+      since: PAUSED_AT,
+      by: "mara",
+      reason: "it writes to the wrong month",
+      holdsResults: true,
+      waiting: 3,
+      mustChoose: true,
+      processes: null,
+    },
+  }),
+  ...designed.slice(1),
+];
+const waiting = [0, 1, 2].map((at): TaskRow => ({
+  ...makeRow(at, "waiting", STORY_NOW),
+  agent: "claude-code",
+  agentId: "agt_claude-code",
+  group: "moving",
+  openRequests: 0,
+  paused: { kind: "agentPaused", since: PAUSED_AT },
+}));
 const rule: RuleDto = {
   scope: { kind: "agent", agent: "agt_claude-code" },
   asked: "agentThenPeople",
@@ -58,6 +86,13 @@ export default {
     error: screen("", { connection: "lost" }),
     stale: screen("", { connection: "stale" }),
     opened: screen("/agt_claude-code"),
+    "paused, opened": screen("/agt_claude-code", { agents: paused }),
+    "paused, ending": screen(
+      "/agt_claude-code",
+      { agents: paused, tasks: waiting },
+      { click: ["aside footer button:has-text('Resume')"] },
+    ),
+    pausing: screen("/agt_claude-code", {}, { click: ["aside footer button:has-text('Pause')"] }),
     "opened, with a learned timeout": screen("/agt_claude-code", {
       agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })],
     }),

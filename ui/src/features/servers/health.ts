@@ -5,6 +5,7 @@ import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
 import { coarse, duration, ms, until } from "$lib/format/time";
 import { standing } from "$lib/server/standing";
+import { pauseText } from "$lib/text/pause";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthStatus {
@@ -15,6 +16,13 @@ export interface HealthStatus {
 }
 
 export function healthStatus(server: ServerDto, now: number): HealthStatus {
+  if (server.agreed && server.frozen)
+    return {
+      tone: "attention",
+      icon: "pause",
+      word: pauseText.server.state,
+      small: text.health.since(coarse(now - ms(server.frozen.since))),
+    };
   const how = standing(server);
   switch (how) {
     case "notAgreed":

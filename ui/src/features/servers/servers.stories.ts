@@ -73,6 +73,25 @@ const designed = [
     cancels: { asked: 2, stopped: 1, finishedAnyway: 1, refused: 0, medianMs: 6_000 },
   }),
 ];
+const frozen = designed.map((server) =>
+  server.name === "docs"
+    ? {
+        ...server,
+        frozen: {
+          id: "pau_1",
+          agent: null,
+          server: "docs",
+          since: "2026-11-21T14:12:00.000Z",
+          by: "mara",
+          reason: "",
+          holdsResults: false,
+          waiting: 2,
+          mustChoose: true,
+          processes: { stopped: 4, moving: 0, foreign: 1 },
+        },
+      }
+    : server,
+);
 const long = "x".repeat(100_000);
 const hostile = aServer("hostile", {
   address: {
@@ -193,6 +212,12 @@ export default {
       },
     ),
     "opened, down": story(Servers, {}, { fake: { servers: [down, ...designed] }, hash: `#/servers/${down.name}` }),
+    frozen: story(Servers, {}, { fake: { servers: frozen }, hash: "#/servers/docs" }),
+    freezing: story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/docs", click: ["aside footer button:has-text('Freeze')"] },
+    ),
     "opened, log": story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/docs" }),
     "opened, log, found": story(
       Servers,

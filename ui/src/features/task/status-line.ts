@@ -40,7 +40,7 @@ export function percent({ progress }: Pick<TaskDto, "progress">): string {
 }
 
 function nextLook(task: TaskDto, now: number, pushes: boolean): string {
-  if (task.over) return TASK.statusLine.noLook;
+  if (task.over || task.paused) return TASK.statusLine.noLook;
   if (task.nextLookAt === null) return pushes ? TASK.statusLine.pushes : TASK.statusLine.noLook;
   const when = until(task.nextLookAt, now);
   return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);
@@ -56,6 +56,7 @@ function lost({ serverEnded: ended }: TaskDto, me: string | null): string {
 function next(task: TaskDto, now: number, me: string | null): string {
   const words = TASK.then;
   const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
+  if (task.paused && !task.over) return words.paused;
   switch (task.phase) {
     case "waiting":
       if (isOnlyPossiblyAsking(task)) return words.waitingPerhaps;

@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -38,7 +38,7 @@ path: string, };
 
 /** A control token to make. */
 export type AddControlToken = { name: string,
-/** What it may do: `read`, `cancel`, `revoke` (which cancels as well), `halt`. */
+/** What it may do: `read`, `cancel`, `revoke` (which cancels as well), `halt`, `pause`. */
 scopes: Array<string>,
 /** It reaches the tasks of these agents only. */
 agents?: Array<string>,
@@ -137,7 +137,9 @@ connectedSince: string | null,
 /** Its open sessions, the oldest first; at most a page. */
 sessions: Array<AgentSessionDto>,
 /** When its token was made. */
-tokenMadeAt: string, };
+tokenMadeAt: string,
+/** That its new calls wait; left out while they do not, and without a core. */
+paused?: PauseDto, };
 
 export type AgentList = {
 /** Those that have access first, by name. */
@@ -1119,6 +1121,15 @@ export type FormDto = "whole" | "slices" | "trimmed";
 /** A piece of news. */
 export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & Delta | { "type": "resync", why: string, };
 
+/** What was found of the processes of a frozen server. */
+export type FrozenProcessesDto = {
+/** Those that stand still, with all their memory. */
+stopped: number,
+/** Those that were told to and still run. */
+moving: number,
+/** Processes of somebody else beside them, which were not told. */
+foreign: number, };
+
 /** By what a list is divided. */
 export type Grouping = "need" | "server" | "agent" | "none";
 
@@ -1752,6 +1763,42 @@ uri: string | null,
 /** What the server says about it. */
 description: string | null, };
 
+/** One agent or one local server that stands still. */
+export type PauseDto = {
+/** Our id of it, `pau_…`. */
+id: string,
+/** The name of the paused agent; null when it is a server. */
+agent: string | null,
+/** The name of the frozen server; null when it is an agent. */
+server: string | null, since: string,
+/** Who paused it: a person, or `control:ctl_…` for a supervisor program. */
+by: string, reason: string,
+/** Results that arrive for the agent are held. */
+holdsResults: boolean,
+/** Calls that wait. */
+waiting: number,
+/** Whether whoever ends it must say which of the waiting calls are sent. */
+mustChoose: boolean,
+/** What was found of a server's processes; null for an agent, and without a core. */
+processes: FrozenProcessesDto | null,
+/** The calls that wait, in their order; said by `pauses.list`, empty elsewhere. */
+calls?: Array<WaitingCallDto>, };
+
+/** A pause that ended. */
+export type PauseEndedDto = { agent?: string | null, server?: string | null,
+/** Waiting calls that are sent now, in their order. */
+sent: number,
+/** Waiting calls that were cancelled. Their server never heard of them. */
+leftOut: number, };
+
+/** What to pause: one agent, whose new calls wait, or one local server, whose processes are frozen. */
+export type PauseInput = { agent?: string | null, server?: string | null,
+/** Results that arrive for the agent meanwhile are held until a person decides. */
+holdResults?: boolean, reason?: string | null, };
+
+/** Pauses in force, the newest first, with the calls that wait. */
+export type PauseList = { pauses: Array<PauseDto>, };
+
 /** A piece of a large text. Has no `Debug`: it carries content. */
 export type PieceDto = {
 /** The text, from a whole character to a whole character. */
@@ -2358,7 +2405,9 @@ cancels: CancelsDto,
 /** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
 refusedQuestions: RefusedQuestionsDto | null,
 /** The sign-in to it; null where it asked for none, or has a token of its own in its headers. */
-signIn: SignInDto | null, };
+signIn: SignInDto | null,
+/** That its processes are frozen; left out while they are not, and without a core. */
+frozen?: PauseDto, };
 
 /** How the server of a lost task was ended, when and by whom. */
 export type ServerEndedDto = { how: "ended" | "restarted" | "changed", by: string,
@@ -2622,6 +2671,8 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person; null when it does not. */
 pausedSince: string | null,
+/** That it stands still until a person ends a pause. */
+paused?: TaskPauseDto,
 /** When it was last heard of. */
 lastSeenAt: string,
 /** When it is looked at next; null when it is not looked at. */
@@ -2958,6 +3009,8 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person; null when it does not. */
 pausedSince: string | null,
+/** That it stands still until a person ends a pause. */
+paused?: TaskPauseDto,
 /** When it was last heard of. */
 lastSeenAt: string,
 /** When it is looked at next; null when it is not looked at. */
@@ -3057,6 +3110,9 @@ export type TaskPageDto = { rows: Array<TaskRow>,
 /** How the list is divided. */
 view: ListView, };
 
+/** That a task stands still until a person ends a pause. */
+export type TaskPauseDto = { kind: "agentPaused" | "serverFrozen" | "frozen", since: string, };
+
 /** The terminal payload of a task. Has no `Debug`: it carries a result. */
 export type TaskResult = { id: string, phase: Phase,
 /** Whether it is a result or a JSON-RPC error. */
@@ -3110,6 +3166,8 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person. */
 pausedSince: string | null,
+/** That it stands still until a person ends a pause. */
+paused?: TaskPauseDto,
 /** When it was last heard of. */
 lastSeenAt: string,
 /** When it is looked at next. */
@@ -3320,6 +3378,16 @@ agreed?: Array<string>, };
 /** Answers to take back while they are held back. */
 export type UndoMany = { questions: Array<OneQuestion>, };
 
+/**
+ * Which pause ends, and which of the waiting calls are sent. Neither `all` nor `tasks`: all of them, while the pause is
+ * young.
+ */
+export type UnpauseInput = { agent?: string | null, server?: string | null,
+/** All waiting calls are sent. */
+all?: boolean,
+/** These are sent, each by its handle or a unique beginning of it; the others are cancelled. An empty list sends none. */
+tasks?: Array<string> | null, };
+
 /** Why tokens have no cost. */
 export type UnpricedDto = "noModel" | "noPrice";
 
@@ -3389,6 +3457,17 @@ export type VerifyTree = {
 whole: boolean,
 /** Go on after a call that stopped: its `next` value. */
 after: string | null, };
+
+/** A call that waits until a person ends a pause. It was not sent. */
+export type WaitingCallDto = {
+/** The handle of its task. */
+id: string,
+/** The server's name. */
+server: string, tool: string | null,
+/** The agent's name; null for a person's call. */
+agent: string | null,
+/** Since when it waits. */
+since: string, };
 
 /** What a server cost that brought nothing. */
 export type WasteDto = {
@@ -3502,6 +3581,9 @@ export interface Calls {
   "halts.show": [Nothing, HaltShown];
   "halts.start": [StartHalts, HaltShown];
   "halts.resume": [ResumeHalt, HaltShown];
+  "pauses.list": [Nothing, PauseList];
+  "pauses.start": [PauseInput, PauseDto];
+  "pauses.end": [UnpauseInput, PauseEndedDto];
   "agents.add": [AddAgent, AgentAdded];
   "agents.list": [Nothing, AgentList];
   "agents.newToken": [OneAgent, NewAgentToken];

@@ -9,6 +9,7 @@ import { makeServer, toolsOf } from "./entities";
 import { makeSettings } from "./programs";
 import { NO_FIGURES } from "./query";
 import { haltCalls } from "./halt/calls";
+import { pauseCalls } from "./halt/pauses";
 import { inboxCalls } from "./inbox/calls";
 import { iso } from "./random";
 import { auditFits, checkpointsFit, limitRows } from "./storage";
@@ -246,6 +247,7 @@ export function answers(state: CoreState): Answers {
     },
     ...planCalls(state, tasks),
     ...haltCalls(state),
+    ...pauseCalls(state),
     "limits.show": () => ({ rows: limits() }),
     "settings.change": (change) => {
       state.settings = { ...state.settings, ...change };

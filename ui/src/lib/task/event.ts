@@ -69,6 +69,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   alarmDismissed: ["check", "neutral"],
   called: ["info", "neutral"],
   receiptsMissing: ["warn", "attention"],
+  pauseBegun: ["pause", "attention"],
+  pauseEnded: ["play", "neutral"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

@@ -1,6 +1,7 @@
 /* When a task's server was last heard, and the text shown while it has sent no status. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
+import { pauseText } from "$lib/text/pause";
 import { SERVER_STATUS } from "$lib/text/task";
 import { ago } from "$lib/format/time";
 
@@ -10,7 +11,11 @@ export function statusWord(status: string): string {
 }
 
 /** A sentence where the server has no word of its own for the task. */
-export function missingStatus(task: Pick<TaskDto, "view" | "server">): string {
+export function missingStatus(task: Pick<TaskDto, "view" | "server" | "agent" | "paused">): string {
+  if (task.paused && task.view === "gated")
+    return pauseText.task[task.paused.kind](
+      singleLine(task.paused.kind === "agentPaused" ? (task.agent ?? "") : task.server, 80),
+    );
   const say: ((server: string) => string) | undefined = Object.hasOwn(SERVER_STATUS.unsaid, task.view)
     ? SERVER_STATUS.unsaid[task.view as keyof typeof SERVER_STATUS.unsaid]
     : undefined;
@@ -23,7 +28,7 @@ export function lastContact(
   now: number,
 ): string {
   if (task.status !== null) return SERVER_STATUS.heard(ago(task.lastSeenAt, now));
-  if (task.view === "notSent") return SERVER_STATUS.made(ago(task.createdAt, now));
+  if (task.view === "notSent" || task.view === "gated") return SERVER_STATUS.made(ago(task.createdAt, now));
   const isSilent =
     (task.view === "awaiting" || task.view === "ownCall" || task.view === "unanswered") && task.progress === null;
   return isSilent ? SERVER_STATUS.called(ago(task.createdAt, now)) : SERVER_STATUS.heard(ago(task.lastSeenAt, now));

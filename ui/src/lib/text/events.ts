@@ -128,6 +128,9 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   alarmDismissed: ({ who }) => `${who} dismissed an alarm`,
   called: () => "Receipts of calls were stored",
   receiptsMissing: () => "Some calls may have no receipt",
+  pauseBegun: ({ who, agent, server }, note) =>
+    note.startsWith("processes") ? `${who} froze ${server}` : `${who} paused new calls of ${agent}`,
+  pauseEnded: ({ who }) => `${who} ended a pause`,
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,

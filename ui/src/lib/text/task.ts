@@ -36,6 +36,9 @@ export const PHASE_FLAGS = {
   held: "result held",
   willBeHeld: "result will be held",
   agentGone: "agent gone",
+  agentPaused: "Waiting: paused",
+  serverFrozen: "Waiting: server frozen",
+  frozen: "frozen",
 } as const;
 
 export const TASK = {
@@ -80,6 +83,7 @@ export const TASK = {
   then: {
     waiting: (when: string) => `waits for you; the server drops it ${when}`,
     waitingOpen: "waits until someone answers",
+    paused: "goes on when a person ends the pause",
     waitingPerhaps: "may be waiting for an answer",
     late: (when: string) => `counts as late ${when}`,
     runs: "runs until it ends",
@@ -367,6 +371,7 @@ export const SERVER_STATUS = {
   unsaid: {
     awaiting: (server: string) => `${server} has not replied yet`,
     ownCall: (server: string) => `${server} has not replied yet`,
+    gated: () => "Not sent: it waits until a person ends a pause",
     asking: (server: string) => `${server} asks before it starts`,
     notSent: () => "Nothing was sent",
     unanswered: (server: string) => `A reply from ${server} can no longer arrive`,

@@ -15,6 +15,7 @@ use domain::budget::window::CountingSettings;
 use domain::client::learned_timeout::LearnedTimeout;
 use domain::ids::AgentId;
 use domain::ports::{AgentUnit, TaskListQuery};
+use domain::server::pause::PauseSubject;
 use domain::task::figures::TaskTally;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -231,6 +232,7 @@ impl Api {
             connected_since: None,
             sessions: Vec::new(),
             token_made_at: iso(agent.token_made),
+            paused: self.pause_of(PauseSubject::Agent(agent.id), &agent.name),
         };
         self.with_presence(agent.id, facts)
     }

@@ -27,7 +27,7 @@ use crate::lookup::{Names, short};
 #[ts(optional_fields = nullable)]
 pub struct AddControlToken {
     pub name: String,
-    /// What it may do: `read`, `cancel`, `revoke` (which cancels as well), `halt`.
+    /// What it may do: `read`, `cancel`, `revoke` (which cancels as well), `halt`, `pause`.
     pub scopes: Vec<String>,
     /// It reaches the tasks of these agents only.
     #[ts(optional, as = "Option<Vec<String>>")]
@@ -133,7 +133,7 @@ impl Api {
         if scopes.is_empty() {
             return Err(usage(
                 "a control token needs a scope",
-                "Give at least one of `read`, `cancel`, `revoke`, `halt`.",
+                "Give at least one of `read`, `cancel`, `revoke`, `halt`, `pause`.",
             ));
         }
         let owner = match &input.held_by {

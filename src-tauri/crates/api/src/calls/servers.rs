@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::ServerId;
 use domain::ports::{Secret, ServerUnit};
+use domain::server::pause::PauseSubject;
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
 use domain::task::figures::TaskTally;
 use domain::time::Timestamp;
@@ -265,6 +266,7 @@ impl Api {
                 cancels: self.registry.cancels(server.id).await?,
                 refused_questions: engine.and_then(|engine| engine.refused_questions(server.id)),
                 sign_in: engine.map(|engine| engine.sign_in_status(server)).unwrap_or_default(),
+                frozen: self.pause_of(PauseSubject::Server(server.id), &server.name),
             },
         ))
     }

@@ -34,6 +34,7 @@ impl ControlCaller {
                 ControlScope::Cancel => abilities.push(Ability::Cancel),
                 ControlScope::Revoke => abilities.extend([Ability::Cancel, Ability::Revoke]),
                 ControlScope::Halt => abilities.push(Ability::Halt),
+                ControlScope::Pause => abilities.push(Ability::Pause),
             }
         }
         AbilitySet::of(&abilities)

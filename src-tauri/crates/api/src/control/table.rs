@@ -9,11 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::caller::ControlCaller;
 use super::halts::ControlHaltShown;
+use super::pauses::{ControlPause, ControlPauseList};
 use super::plans::ControlMakePlan;
 use super::tasks::{ControlCancel, ControlOutcomes, ControlRevoke, ControlTask, ControlTaskList, ListControlTasks};
 use crate::api::Api;
 use crate::caller::Ability;
 use crate::calls::halts::StartHalts;
+use crate::calls::pauses::PauseInput;
 use crate::calls::plans::{RunPlanInput, ShowPlan};
 use crate::calls::{Nothing, OneTask};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
@@ -91,6 +93,10 @@ control_calls! {
         "Halts work. Only a person lets it begin again.";
     "halts.show" reads Read control_halt_show: Nothing => ControlHaltShown,
         "The halt in force, when this token began it or widened it.";
+    "pauses.start" acts Pause control_pause: PauseInput => ControlPause,
+        "Lets new calls of an agent wait, or freezes the processes of a local server. Only a person ends it.";
+    "pauses.list" reads Read control_pause_list: Nothing => ControlPauseList,
+        "The pauses in force that this token began.";
 }
 
 /// The same for a name that nobody knows and for a call that the token does not open.
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn no_control_call_lets_anything_begin_again() {
-        let safe = [Ability::Read, Ability::Cancel, Ability::Revoke, Ability::Halt];
+        let safe = [Ability::Read, Ability::Cancel, Ability::Revoke, Ability::Halt, Ability::Pause];
         for control in CONTROL_CALLS {
             assert!(safe.contains(&control.ability), "`{}` only makes things safer", control.name);
         }

@@ -10,6 +10,7 @@ use engine::{AgentDoor, AgentSession};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::pause::PauseDto;
 use super::task::run_limit::RunLimitDto;
 use super::words::words;
 use super::{LimitDto, TaskFigures, iso};
@@ -54,6 +55,10 @@ pub struct AgentFacts {
     /// When its token was made.
     #[serde(default)]
     pub token_made_at: String,
+    /// That its new calls wait; left out while they do not, and without a core.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub paused: Option<PauseDto>,
 }
 
 words! {

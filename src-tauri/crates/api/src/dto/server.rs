@@ -19,6 +19,7 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use self::sign_in::SignInDto;
+use super::pause::PauseDto;
 use super::words::words;
 use super::{TaskFigures, iso};
 
@@ -127,6 +128,10 @@ pub struct ServerDto {
     /// The sign-in to it; null where it asked for none, or has a token of its own in its headers.
     #[serde(default)]
     pub sign_in: Option<SignInDto>,
+    /// That its processes are frozen; left out while they are not, and without a core.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub frozen: Option<PauseDto>,
 }
 
 /// How many tools of a server are not offered to agents, and why.
@@ -290,6 +295,7 @@ pub(crate) struct ServerContext {
     pub(crate) cancels: CancelFacts,
     pub(crate) refused_questions: Option<RefusedQuestions>,
     pub(crate) sign_in: SignInStatus,
+    pub(crate) frozen: Option<PauseDto>,
 }
 
 fn is_none(count: &u64) -> bool {
@@ -429,6 +435,7 @@ impl ServerDto {
             cancels,
             refused_questions,
             sign_in,
+            frozen,
         } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
@@ -465,6 +472,7 @@ impl ServerDto {
             refused_questions: refused_questions
                 .map(|refused| RefusedQuestionsDto { count: refused.count, since: iso(refused.since) }),
             sign_in: SignInDto::of(sign_in),
+            frozen,
         }
     }
 }

@@ -21,6 +21,7 @@ use engine::LiveFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::pause::TaskPauseDto;
 use super::task::facts::{
     ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, ServerEndedDto, UsualDto,
 };
@@ -48,6 +49,8 @@ words! {
         Awaiting = "awaiting",
         /// The call has no reply yet and lives on a connection of its own.
         OwnCall = "ownCall",
+        /// The call waits until a person ends a pause, and was not sent.
+        Gated = "gated",
         /// The call waits for answers to its questions.
         Asking = "asking",
         /// The server answered directly, without a task.
@@ -104,6 +107,10 @@ pub struct TaskDto {
     pub paused_ms: u64,
     /// Since when it waits for a person; null when it does not.
     pub paused_since: Option<String>,
+    /// That it stands still until a person ends a pause.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub paused: Option<TaskPauseDto>,
     /// When it was last heard of.
     pub last_seen_at: String,
     /// When it is looked at next; null when it is not looked at.
@@ -242,6 +249,7 @@ impl TaskDto {
             ended_at: task.ended_at().map(iso),
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
+            paused: TaskPauseDto::of(task),
             last_seen_at: iso(seen),
             next_look_at: if over { None } else { next_poll.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),
@@ -317,6 +325,7 @@ impl ServerViewKind {
         match view {
             ServerView::Awaiting { .. } => Self::Awaiting,
             ServerView::OwnCall { .. } => Self::OwnCall,
+            ServerView::Gated { .. } => Self::Gated,
             ServerView::Asking { .. } => Self::Asking,
             ServerView::NotSent { .. } => Self::NotSent,
             ServerView::Unanswered { .. } => Self::Unanswered,

@@ -61,6 +61,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             }),
             "controlTokens.list" | "alarms.list" => json!({}),
             "alarms.dismiss" => json!({"ids": []}),
+            "pauses.list" => json!({}),
+            "pauses.start" | "pauses.end" => json!({"agent": "nobody"}),
             "controlTokens.add" => json!({"name": "x", "scopes": ["read"], "all": true}),
             "controlTokens.revoke" => json!({"name": "x"}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),

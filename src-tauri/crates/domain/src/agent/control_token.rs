@@ -25,10 +25,12 @@ pub enum ControlScope {
     Revoke,
     /// Halt work. Only a person lets it begin again.
     Halt,
+    /// Pause agents and freeze local servers. Only a person ends that.
+    Pause,
 }
 
 impl ControlScope {
-    pub const ALL: [Self; 4] = [Self::Read, Self::Cancel, Self::Revoke, Self::Halt];
+    pub const ALL: [Self; 5] = [Self::Read, Self::Cancel, Self::Revoke, Self::Halt, Self::Pause];
 
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -37,6 +39,7 @@ impl ControlScope {
             Self::Cancel => "cancel",
             Self::Revoke => "revoke",
             Self::Halt => "halt",
+            Self::Pause => "pause",
         }
     }
 

@@ -1,16 +1,19 @@
-//! The limits of plans, of alarms (`control/alarm.rs`), halts (`control/halt.rs`) and control tokens (`control/token.rs`).
+//! The limits of plans, of alarms (`control/alarm.rs`), halts (`control/halt.rs`), pauses (`control/pause.rs`) and
+//! control tokens (`control/token.rs`).
 //!
 //! Plans: used by the engine, which runs them, and by the api, which makes them. How many tasks one plan has at most is in
 //! `api.rs`, as for one cancel.
 
 mod alarm;
 mod halt;
+mod pause;
 mod token;
 
 use std::time::Duration;
 
 pub use alarm::{AlarmPolicy, CALLS_REMEMBERED, FINGERPRINT_BYTES};
 pub use halt::HaltPolicy;
+pub use pause::PausePolicy;
 pub use token::ControlTokenPolicy;
 
 use super::{DAY, MINUTE, SECOND};
@@ -35,6 +38,7 @@ pub struct ControlPolicy {
     pub ids_shown: usize,
     pub tokens: ControlTokenPolicy,
     pub alarms: AlarmPolicy,
+    pub pauses: PausePolicy,
 }
 
 impl Default for ControlPolicy {
@@ -49,6 +53,7 @@ impl Default for ControlPolicy {
             ids_shown: 100,
             tokens: ControlTokenPolicy::default(),
             alarms: AlarmPolicy::default(),
+            pauses: PausePolicy::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod budget;
 pub(crate) mod checkpoints;
 pub(crate) mod control;
 pub(crate) mod error;
+pub(crate) mod pauses;
 pub(crate) mod receipts;
 pub(crate) mod routes;
 pub(crate) mod storage;
@@ -23,6 +24,7 @@ use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, Spend
 use super::registry::checkpoints::CheckpointStore;
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
+use super::registry::pauses::PauseStore;
 use super::registry::receipts::ReceiptStore;
 use super::registry::routes::RouteStore;
 use super::registry::storage::{AuditCheck, Recording, RegistryFacts, Removal, StorageFacts, StoredUse};
@@ -234,7 +236,7 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: ControlStore + RouteStore + CheckpointStore + AlarmStore + ReceiptStore {
+pub trait Registry: ControlStore + RouteStore + CheckpointStore + AlarmStore + ReceiptStore + PauseStore {
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

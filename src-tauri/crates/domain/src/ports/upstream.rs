@@ -381,6 +381,29 @@ pub struct ProcessReading {
     pub left: Vec<LeftProcess>,
 }
 
+/// What one look at the processes of a local server found that are to stand still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FreezeReading {
+    /// Those that stand still.
+    pub stopped: u32,
+    /// Those that were told to and still run: a process that waits for a disk stops when that is over.
+    pub moving: u32,
+    /// Those beside them that belong to somebody else, and were not told.
+    pub foreign: u32,
+}
+
+impl FreezeReading {
+    /// Both readings together, of two groups of processes.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            stopped: self.stopped.saturating_add(other.stopped),
+            moving: self.moving.saturating_add(other.moving),
+            foreign: self.foreign.saturating_add(other.foreign),
+        }
+    }
+}
+
 /// Looks at the processes of one local server while somebody ends them.
 pub trait ProcessWatch: Send + 'static {
     fn read(&mut self) -> ProcessReading;
@@ -449,6 +472,15 @@ pub trait Upstream: Send + Sync + 'static {
     /// Waits for the reply of one of [`Upstream::regained`], as [`Upstream::call`] does.
     fn rejoin(&self, _ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(std::future::ready(Err(CallError::ReplyLost(UpstreamError::ChannelGone))))
+    }
+    /// Whether the processes behind the connection can be frozen.
+    fn can_freeze(&self) -> bool {
+        false
+    }
+    /// Stops the processes behind the connection, or lets them continue (`false`). What is found is one reading: a process
+    /// that was just started is stopped by the next. `None` when nobody can stop them, or not any more.
+    fn freeze(&self, _is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        Box::pin(std::future::ready(None))
     }
     /// The core ends. As [`Upstream::close`], but a kept child lives on for a while when tasks or calls are live.
     fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {

@@ -3,7 +3,11 @@
 //! A call is never sent again by itself, whatever happened to its reply. What a created task says later is in
 //! `observation/observe.rs`; sending is the engine's.
 
+mod gated;
+
 use std::collections::BTreeMap;
+
+pub use gated::LetThrough;
 
 use super::{Attention, Effect, Home, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
@@ -64,6 +68,7 @@ impl TaskHandle {
             }
             ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Unanswered { .. }
             | ServerView::Direct(_)
@@ -124,6 +129,7 @@ impl TaskHandle {
             ServerView::Awaiting { round, .. } | ServerView::OwnCall { round, .. } => Some(*round),
             ServerView::Unanswered { .. } => Some(self.newest_round()),
             ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Direct(_)
             | ServerView::Refused(_)
@@ -174,6 +180,7 @@ impl TaskHandle {
                 step.effect(Effect::Tell(Attention::Problem));
             }
             ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Unanswered { .. }
             | ServerView::Direct(_)
@@ -197,6 +204,7 @@ impl TaskHandle {
                 step.heard(now);
             }
             ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Direct(_)
             | ServerView::Refused(_)
@@ -210,14 +218,19 @@ impl TaskHandle {
     #[must_use]
     pub fn call_cancelled(&self, now: Timestamp) -> Transition {
         match self.view {
-            ServerView::Asking { .. } => {
+            ServerView::Asking { .. } | ServerView::Gated { .. } => {
                 let mut step = Transition::none(self);
                 if let Some(cancel_request) =
                     step.next.cancel_request_mut().filter(|cancel_request| cancel_request.delivery.is_pending())
                 {
                     cancel_request.delivery = Delivery::Acknowledged { at: now };
                 }
-                step.give_up("stopped on request before the call was sent again", now);
+                let why = if self.view.is_gated() {
+                    "stopped on request before the call was sent"
+                } else {
+                    "stopped on request before the call was sent again"
+                };
+                step.give_up(why, now);
                 step.settle(self, now)
             }
             ServerView::Awaiting { .. }

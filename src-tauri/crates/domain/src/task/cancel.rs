@@ -166,6 +166,7 @@ impl TaskHandle {
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::Unanswered { .. }
             | ServerView::Direct(_)
             | ServerView::Refused(_) => false,

@@ -23,6 +23,7 @@ impl TaskHandle {
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Unanswered { .. }
             | ServerView::Direct(_)
@@ -42,6 +43,7 @@ impl TaskHandle {
         next.due.iter_mut().for_each(|due| moved(&mut due.at));
         next.run_limits.dues_mut().for_each(moved);
         next.paused_since.iter_mut().for_each(moved);
+        next.frozen_since.iter_mut().for_each(moved);
         next.undelivered.iter_mut().for_each(moved);
         if next.requests.values().any(|request| matches!(request.state, RequestState::Open | RequestState::Answered(_)))
         {

@@ -18,7 +18,7 @@ pub struct CountedState {
     pub phase: Phase,
     /// Its phase says otherwise whether a person has to act. Somebody has: a result is held, the task asks whether it may
     /// continue past its limit, or it has an open question while it is not *waiting*. Or nobody has: it is lost because
-    /// a person ended its server.
+    /// a person ended its server, or it waits because a person paused it.
     pub is_exception: bool,
     /// Its agent is gone, and it is not over.
     pub is_orphaned: bool,
@@ -29,7 +29,7 @@ impl CountedState {
     #[must_use]
     pub fn of(task: &TaskHandle, phase: Phase, now: Timestamp) -> Self {
         let is_exception = match phase.group() {
-            PhaseGroup::NeedsYou => task.is_settled_loss(phase),
+            PhaseGroup::NeedsYou => task.is_settled_wait(phase),
             PhaseGroup::Finished => task.is_held(),
             PhaseGroup::Moving | PhaseGroup::NoNews => {
                 task.asks_at_limit() || (phase.asks_people() && task.has_request_for_people(now))
@@ -55,6 +55,8 @@ impl CountedState {
     pub const fn group(self) -> PhaseGroup {
         match (self.is_exception, self.phase.group()) {
             (false, group) => group,
+            // It waits because somebody paused it, and goes on when that ends.
+            (true, PhaseGroup::NeedsYou) if matches!(self.phase, Phase::Waiting) => PhaseGroup::Moving,
             (true, PhaseGroup::NeedsYou) => PhaseGroup::Finished,
             (true, PhaseGroup::Moving | PhaseGroup::NoNews | PhaseGroup::Finished) => PhaseGroup::NeedsYou,
         }

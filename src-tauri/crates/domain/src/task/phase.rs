@@ -40,6 +40,7 @@ impl TaskHandle {
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::Unanswered { .. } => None,
         }
     }
@@ -66,6 +67,7 @@ impl TaskHandle {
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Direct(_)
             | ServerView::Refused(_)
@@ -78,6 +80,13 @@ impl TaskHandle {
     pub fn is_settled_loss(&self, phase: Phase) -> bool {
         let by_person = matches!(&self.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
         by_person && phase == Phase::Lost
+    }
+
+    /// Whether its phase says that a person has to act, and nobody has: a person ended its server, or paused it.
+    #[must_use]
+    pub fn is_settled_wait(&self, phase: Phase) -> bool {
+        let is_paused = phase == Phase::Waiting && self.view.is_gated();
+        is_paused || self.is_settled_loss(phase)
     }
 
     fn wish_phase(&self) -> Option<Phase> {
@@ -106,7 +115,7 @@ impl TaskHandle {
             RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
         });
         let late = self.paused_since.is_none() && self.due.is_some_and(|due| due.at <= now);
-        if self.has_request_for_people(now) || !self.shared.elsewhere.is_empty() {
+        if self.view.is_gated() || self.has_request_for_people(now) || !self.shared.elsewhere.is_empty() {
             Phase::Waiting
         } else if answering {
             Phase::Answering

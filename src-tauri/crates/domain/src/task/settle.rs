@@ -109,6 +109,7 @@ impl Transition {
             // Agents see this moment, and it must not go back when a clock does.
             self.next.changed = now.max(before.changed);
             if self.next.is_over() {
+                self.next.frozen_since = None;
                 self.next.more_questions = 0;
                 self.next.shared.elsewhere.clear();
             }
@@ -139,9 +140,11 @@ impl Transition {
     }
 }
 
-/// Waiting for a person stops the clock, and moves the due time by as long as it lasted.
+/// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted.
 fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
-    match (next.has_open_request() || !next.shared.elsewhere.is_empty(), next.paused_since) {
+    let stands_still = next.stands_still() && !next.is_over();
+    let waits = next.has_open_request() || !next.shared.elsewhere.is_empty() || stands_still;
+    match (waits, next.paused_since) {
         (true, None) => next.paused_since = Some(now),
         (false, Some(since)) => {
             let waited = now.since(since);
@@ -238,6 +241,7 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.due != next.due
         || before.paused_since != next.paused_since
         || before.paused_ms != next.paused_ms
+        || before.frozen_since != next.frozen_since
         || before.contradicted != next.contradicted
         || before.told != next.told
         || before.audience != next.audience

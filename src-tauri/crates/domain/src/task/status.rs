@@ -13,7 +13,7 @@ mod server_view;
 pub use contact::{Contact, GoneWhy, Miss, Needs};
 pub use intent::{CancelRequest, CancelState, Delivery, Intent};
 pub use phase::{Phase, PhaseGroup};
-pub use server_view::{Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
+pub use server_view::{GateReason, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 
 use crate::time::Timestamp;
 

@@ -14,6 +14,7 @@ use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, R
 use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
 use domain::server::halt::HaltedWork;
 use domain::task::payload::Payload;
+use domain::task::status::GateReason;
 use domain::task::{Audience, NewCall, TaskHandle, TaskRunLimits};
 use futures::FutureExt;
 
@@ -22,8 +23,8 @@ use crate::calls::call_share::check_agent_share;
 use crate::calls::dedup::may_join;
 use crate::calls::pending_call::{CallResult, PendingCall};
 use crate::calls::receipts::OpenReceipt;
-use crate::calls::recording;
 use crate::calls::unrecorded::CallerReply;
+use crate::calls::{gated, recording};
 use crate::connections::call_log::AgentCalls;
 use crate::connections::call_reply::send;
 use crate::connections::in_flight_call::InFlightCall;
@@ -57,6 +58,9 @@ impl Engine {
         let core = &self.core;
         let work = HaltedWork { server: start.server, agent: None, tool: Some(start.tool.as_str()) };
         check_gate(core, work)?;
+        if let Some(reason) = core.pauses.holds(work) {
+            return Box::pin(gated::admit_for_person(core, start, reason)).await;
+        }
         let (connection, live) = open_connection::shared(core, start.server).await?;
         let tool: Arc<str> = Arc::from(start.tool.as_str());
         live.upstream.check_arguments(Arc::clone(&tool), start.arguments.clone()).await?;
@@ -156,6 +160,9 @@ impl Engine {
             return Err(EngineError::CannotRecord(fault));
         }
         core.retention.check_quota(call.agent, call.server)?;
+        if let Some(reason) = waits(core, &call) {
+            return Box::pin(gated::admit(core, call, rules, reason)).await;
+        }
         let leased = match open_connection::shared_modern(core, call.server)? {
             Some(leased) => leased,
             None => Box::pin(open_connection::for_agent(core, call.server, call.agent, call.abilities)).await?,
@@ -178,6 +185,12 @@ impl Engine {
             in_flight.set_finished();
             leased.connection.remove_call(id);
             return Err(halted);
+        }
+        // And for a pause that began while the connection was opened.
+        if let Some(reason) = waits(core, &call) {
+            in_flight.set_finished();
+            leased.connection.remove_call(id);
+            return Box::pin(gated::admit(core, call, rules, reason)).await;
         }
         core.calls.show_sweep.call_began();
         let mut pending = PendingCall::new(core, leased, in_flight, id, call, rules, began);
@@ -202,6 +215,12 @@ impl Engine {
 /// A call as orders look at it. Made for each look: kept over an await, it would lengthen the future of every call.
 fn work_of(call: &AgentCall) -> HaltedWork<'_> {
     HaltedWork { server: call.server, agent: Some(call.agent), tool: Some(&*call.tool) }
+}
+
+/// Why a call waits at the gate: one atomic read while nothing is paused. A further round of a call belongs to a call that
+/// has left, and does not wait.
+fn waits(core: &EngineCore, call: &AgentCall) -> Option<GateReason> {
+    if call.continuation.is_some() { None } else { core.pauses.holds(work_of(call)) }
 }
 
 /// Refuses a call that a halt covers: one atomic read while nothing is halted.

@@ -178,6 +178,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             EngineError::OverShare { .. }
             | EngineError::TooManyOpenCalls { .. }
             | EngineError::TooManyConnections { .. }
+            | EngineError::TooManyWaiting { .. }
             | EngineError::OverQuota(_) => ReceiptAnswer::refused(ReceiptVerdict::OverLimit),
             EngineError::UnknownServer => ReceiptAnswer::refused(ReceiptVerdict::UnknownTool),
             EngineError::CannotRecord(_) | EngineError::Registry(_) => {
@@ -208,7 +209,9 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             | EngineError::AnswerNotKept
             | EngineError::NotSigned(_)
             | EngineError::NoAnchor(_)
-            | EngineError::SignIn(_) => ReceiptAnswer::refused(ReceiptVerdict::Invalid),
+            | EngineError::SignIn(_)
+            | EngineError::Pause(_)
+            | EngineError::ArgumentsNotKept => ReceiptAnswer::refused(ReceiptVerdict::Invalid),
         },
     }
 }

@@ -191,6 +191,10 @@ async fn deliver(core: &Arc<EngineCore>, id: HandleId) -> DeliveryOutcome {
     if let Some(outcome) = cancel::without_server(core, &handle).await {
         return outcome;
     }
+    // A server that stands still takes nothing; the end of the freeze wakes this.
+    if core.pauses.is_frozen(handle.server) {
+        return DeliveryOutcome::Unconnected;
+    }
     let Some(connection) = open_connection::reopen(core, &handle) else { return DeliveryOutcome::Unconnected };
     let Some(live) = connection.live() else { return DeliveryOutcome::Unconnected };
     if !live.holds(&handle) {

@@ -132,24 +132,28 @@ impl ServerActor {
             self.watch_at = None;
             self.update_subscription();
         }
-        if self.list_at.is_some_and(|at| at <= now) {
+        if self.list_at.is_some_and(|at| at <= now) && !self.is_frozen() {
             self.list_at = Some(now + self.core.policy.list_every);
             self.list();
         }
-        self.list_tools_when_due(now);
+        if !self.is_frozen() {
+            self.list_tools_when_due(now);
+        }
         self.poll_due(now);
         self.close_when_idle(now);
     }
 
     /// The next moment at which something is due.
     fn next_wake(&self) -> Option<Instant> {
+        // What waits for the end of a freeze is not due: the end wakes this actor.
+        let is_frozen = self.is_frozen();
         [
             self.next_poll_time(),
             self.tracker.retry_at(),
-            self.list_at,
+            self.list_at.filter(|_| !is_frozen),
             self.watch_at,
             self.idle_at,
-            self.tools_at,
+            self.tools_at.filter(|_| !is_frozen),
             self.early_events.next(),
             self.progress_throttle.next(),
         ]

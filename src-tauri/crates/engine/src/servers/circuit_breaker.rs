@@ -20,6 +20,11 @@ impl ServerActor {
         self.core.stopping.load(std::sync::atomic::Ordering::Acquire)
     }
 
+    /// Whether a person froze the server: it is not asked anything, and what it does not answer is no trouble.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.core.pauses.is_frozen(self.server.id)
+    }
+
     /// Whether so many polls in a row failed that the server counts as down, though its connection is open.
     pub(crate) fn is_out_of_reach(&self) -> bool {
         self.unreachable >= self.core.policy.silent_misses
@@ -54,6 +59,9 @@ impl ServerActor {
     /// The server could not be reached. After a few in a row it is left alone for a while; without a call in flight
     /// it reconnects.
     pub(crate) fn unreached(&mut self, why: &str, hint: &str) {
+        if self.is_frozen() {
+            return;
+        }
         self.unreachable = self.unreachable.saturating_add(1);
         if self.unreachable < self.core.policy.silent_misses || self.connection.live().is_none() {
             return;
@@ -81,6 +89,9 @@ impl ServerActor {
     /// A request that was no poll did not reach the server. With tasks, it counts like a failed poll; without any, no poll
     /// would ever find out, so it reconnects at once.
     pub(crate) fn unreached_by_others(&mut self, why: &str, hint: &str) {
+        if self.is_frozen() {
+            return;
+        }
         if self.polls.len() == 0 && self.connection.in_flight().is_empty() {
             self.drop_connection(why, hint);
         } else {

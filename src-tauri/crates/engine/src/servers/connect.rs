@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::connections::live_connection::LiveConnection;
 use crate::connections::observed::server_log::LogEvent;
 use crate::connections::task_needs::live_connections;
+use crate::decisions::pause::freeze;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::finished_job::FinishedJob;
@@ -184,6 +185,17 @@ impl ServerActor {
         self.watch_soon();
         self.list_at = live.negotiated.can_list.then(Instant::now);
         self.core.effects.deliveries.connection_restored(self.connection.key);
+        self.freeze_or_continue();
+    }
+
+    /// A process that was just connected stands still where a person froze its server, and continues where an earlier run
+    /// was to let it.
+    fn freeze_or_continue(&self) {
+        let server = self.server.id;
+        if self.core.pauses.may_stand_still(server) {
+            let core = Arc::clone(&self.core);
+            self.core.supervisor.spawn("freeze", async move { freeze::apply(&core, server).await });
+        }
     }
 
     /// Health is up only after what was negotiated is in the registry.

@@ -28,7 +28,7 @@ use crate::servers::state::task_lane::LaneUpdate;
 impl ServerActor {
     /// Polls everything that is due and for which there is a slot.
     pub(crate) fn poll_due(&mut self, now: Instant) {
-        if self.is_stopping() {
+        if self.is_stopping() || self.is_frozen() {
             return;
         }
         match self.connection.live() {
@@ -51,7 +51,7 @@ impl ServerActor {
 
     /// When the next poll may begin; `None` while something else has to happen first.
     pub(crate) fn next_poll_time(&self) -> Option<Instant> {
-        if self.is_stopping() {
+        if self.is_stopping() || self.is_frozen() {
             return None;
         }
         let due = self.polls.next_due();
@@ -110,6 +110,8 @@ impl ServerActor {
         self.polls.change(id, |state| state.reading = false);
         match result {
             Ok(seen) => self.poll_succeeded(id, &live, seen),
+            // A server that stands still does not answer; its end wakes this actor, and then it is polled again.
+            Err(_) if self.is_frozen() => self.schedule(id, None, None),
             Err(error) => self.poll_failed(id, &live, error),
         }
     }

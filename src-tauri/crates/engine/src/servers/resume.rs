@@ -67,7 +67,11 @@ impl ServerActor {
         let ends_at = self.connection.leases.closes_at(self.core.policy.gateway.line_idle);
         match ends_at {
             Some(at) if at > now => self.idle_at = Some(at.min(now + self.core.policy.gateway.line_idle)),
-            Some(_) if open_connection::is_idle(&self.core, &self.connection) && self.connection.leases.try_close() => {
+            Some(_)
+                if !self.is_frozen()
+                    && open_connection::is_idle(&self.core, &self.connection)
+                    && self.connection.leases.try_close() =>
+            {
                 self.close_idle()
             }
             Some(_) | None => self.idle_at = Some(again),

@@ -1,7 +1,7 @@
 //! The open handles in memory, indexed by connection, agent, trace and server.
 //!
-//! Bookkeeping under the ledger's lock. Where a handle lives, whose it is and its trace never change, so an index is
-//! touched only when a handle comes or goes.
+//! Bookkeeping under the ledger's lock. Whose a handle is and its trace never change, and where it lives only when it
+//! leaves the gate, so an index is touched when a handle comes or goes, or leaves.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -75,6 +75,11 @@ impl OpenHandles {
         let Some(held) = self.held.get_mut(&handle.id) else { return false };
         let before = std::mem::replace(&mut held.handle, Arc::clone(handle));
         held.stale_note = true;
+        let (old, new) = (ConnectionKey::of(&before), ConnectionKey::of(handle));
+        if old != new {
+            leave(&mut self.by_connection, &old, handle.id);
+            self.by_connection.entry(new).or_default().insert(handle.id);
+        }
         self.count_questions(Some(&before), Some(handle));
         true
     }

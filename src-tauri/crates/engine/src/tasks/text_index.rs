@@ -302,6 +302,7 @@ fn error_of(task: &TaskHandle) -> Option<&str> {
         | ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. } => None,
     };

@@ -30,6 +30,7 @@ mod kill_points;
 mod loop_alarms;
 mod many_questions;
 mod notices;
+mod pauses;
 mod polling;
 mod questions_after_restart;
 mod recording;

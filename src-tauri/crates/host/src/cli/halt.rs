@@ -3,6 +3,8 @@
 //!
 //! Everything is halted when nothing is chosen. A state of a task is what was observed, never a guess.
 
+pub(crate) mod pause;
+
 use api::calls::Nothing;
 use api::calls::halts::{ResumeHalt, StartHalts};
 use api::dto::halt::{

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use domain::policy::{
-    AlarmPolicy, AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy,
-    SharePolicy, SignInPolicy,
+    AlarmPolicy, AuditPolicy, CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, PausePolicy, Policy,
+    RetentionPolicy, SharePolicy, SignInPolicy,
 };
 
 use super::ConfigError;
@@ -134,6 +134,8 @@ pub(crate) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_retention(&mut policy.retention, name, text)
     } else if let Some(name) = in_section(name, "alarms") {
         set_alarms(&mut policy.control.alarms, name, text)
+    } else if let Some(name) = in_section(name, "pauses") {
+        set_pauses(&mut policy.control.pauses, name, text)
     } else if let Some(name) = in_section(name, "audit") {
         set_audit(&mut policy.audit, name, text)
     } else if let Some(name) = in_section(name, "sign_in") {
@@ -206,6 +208,10 @@ numbers! { ALARM_NAMES set_alarms AlarmPolicy:
     kept_per_agent, listed_max, same_call_count_max, same_call_window_max, calls_max,
 }
 
+numbers! { PAUSE_NAMES set_pauses PausePolicy:
+    choice_after, waiting_per_agent, waiting_of_people, kept, freeze_limit, leave_limit, retry_after,
+}
+
 numbers! { AUDIT_NAMES set_audit AuditPolicy:
     checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows, anchors_max,
     anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
@@ -260,6 +266,7 @@ mod tests {
             (audit, AUDIT_NAMES),
             (format!("{:?}", policy.sign_in), SIGN_IN_NAMES),
             (alarms, ALARM_NAMES),
+            (format!("{:?}", policy.control.pauses), PAUSE_NAMES),
         ];
         for (shown, names) in parts {
             for name in names {

@@ -65,6 +65,7 @@ pub(crate) fn item(
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Direct(_)

@@ -234,6 +234,38 @@ fn what_is_out_of_reach_is_answered_like_what_does_not_exist() {
 }
 
 #[test]
+fn a_token_pauses_what_it_reaches_and_only_a_person_ends_that() {
+    let core = Supervised::open(&["--scope", "cancel", "--all"]);
+    core.home.ok(&["agents", "add", "order-bot"]);
+    core.home.ok(&["agents", "add", "other"]);
+    let input = json!({"agent": "order-bot", "reason": "wrong month"});
+    let without = core.call("pauses.start", &input);
+    assert_eq!(without.status, 404, "this token has another scope: {without:?}");
+    let of_bot = add(&core.home, "bot-watch", &["--scope", "read,pause", "--agent", "order-bot"]);
+    let of_bot = Supervised { token: of_bot, ..core };
+    let (out, none) = (
+        of_bot.call("pauses.start", &json!({"agent": "other"})),
+        of_bot.call("pauses.start", &json!({"agent": "none"})),
+    );
+    assert_eq!((out.status, none.status), (404, 404), "{out:?} {none:?}");
+    assert_eq!(out.body.to_string().replace("other", "none"), none.body.to_string(), "both are said alike");
+    let server = of_bot.call("pauses.start", &json!({"server": "demo"}));
+    assert_eq!(server.status, 404, "a server that others use is more than its reach: {server:?}");
+    assert_eq!(of_bot.call("pauses.start", &json!({})).status, 400, "something must be named");
+
+    let paused = of_bot.call("pauses.start", &input);
+    assert_eq!((paused.status, &paused.body["agent"]), (200, &json!("order-bot")), "{paused:?}");
+    assert_eq!(of_bot.call("pauses.start", &input).status, 409, "it is paused already");
+    let list = of_bot.call("pauses.list", &json!({}));
+    assert_eq!(list.body["pauses"][0]["id"], paused.body["id"], "the token sees what it began: {list:?}");
+    let shown = of_bot.home.ok(&["pauses", "list", "--json"]).json();
+    assert!(shown["pauses"][0]["by"].to_string().contains("control:ctl_"), "it is named: {shown}");
+    assert_eq!(of_bot.call("pauses.end", &json!({"agent": "order-bot"})).status, 404, "no token ends a pause");
+    of_bot.home.ok(&["unpause", "order-bot"]);
+    of_bot.core.signal(rustix::process::Signal::TERM);
+}
+
+#[test]
 fn the_door_takes_a_control_token_in_its_header_and_nothing_else() {
     let core = Supervised::open(&["--scope", "read,cancel", "--all"]);
     let bearer = format!("Authorization: Bearer {}\r\n", core.token);

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::ports::FreezeReading;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::time::{Instant, sleep};
@@ -48,6 +49,17 @@ impl ProcessGroup {
         let found = self.read();
         self.send(&found, Signal::TERM);
         self.send(&found, Signal::CONT);
+    }
+
+    /// Stops the group and what left it, or lets both continue (`false`), and says what is found afterwards. What was
+    /// forked meanwhile is found by the next call: a stopped process forks nothing.
+    pub fn freeze(self, is_frozen: bool) -> FreezeReading {
+        let found = self.read();
+        if is_frozen && found.own.is_subset(&found.stopped) {
+            return reading(&found);
+        }
+        self.send(&found, if is_frozen { Signal::STOP } else { Signal::CONT });
+        reading(&self.read())
     }
 
     /// Sends SIGKILL to the group and to what left it. Whatever is outside the group is stopped first, until a reading
@@ -95,6 +107,16 @@ impl ProcessGroup {
         if !self.emptied(wait, look).await {
             self.kill();
         }
+    }
+}
+
+fn reading(found: &ServerProcesses) -> FreezeReading {
+    let count = |keys: usize| u32::try_from(keys).unwrap_or(u32::MAX);
+    let stopped = found.own.intersection(&found.stopped).count();
+    FreezeReading {
+        stopped: count(stopped),
+        moving: count(found.own.len().saturating_sub(stopped)),
+        foreign: count(found.foreign.len()),
     }
 }
 

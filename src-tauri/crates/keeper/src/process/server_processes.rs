@@ -27,6 +27,7 @@ struct Listed {
     key: ProcessKey,
     parent: u32,
     group: u32,
+    is_stopped: bool,
 }
 
 /// All processes of the system at one moment, without those that have ended.
@@ -41,6 +42,8 @@ pub(crate) struct ServerProcesses {
     pub(crate) foreign: BTreeSet<ProcessKey>,
     /// Those of both that are in the group.
     pub(crate) group: BTreeSet<ProcessKey>,
+    /// Those of both that stand still.
+    pub(crate) stopped: BTreeSet<ProcessKey>,
 }
 
 impl ProcessList {
@@ -79,6 +82,9 @@ impl ProcessList {
             place.insert(listed.key);
             if in_group {
                 found.group.insert(listed.key);
+            }
+            if listed.is_stopped {
+                found.stopped.insert(listed.key);
             }
         }
         found
@@ -144,13 +150,16 @@ fn listed(pid: u32) -> Option<Listed> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
         return None;
     }
+    // `t` is stopped by a debugger, `T` by a signal.
+    let is_stopped = matches!(state, "T" | "t");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let start = fields.nth(START_AFTER_GROUP)?.parse().ok()?;
-    Some(Listed { key: ProcessKey { pid, start }, parent, group })
+    Some(Listed { key: ProcessKey { pid, start }, parent, group, is_stopped })
 }
 
 #[cfg(all(test, target_os = "linux"))]

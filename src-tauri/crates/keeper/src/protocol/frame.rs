@@ -32,6 +32,10 @@ pub enum FrameKind {
     End,
     /// Core: its challenge, and the proof that it knows the secret; always first.
     Proof,
+    /// Core: stop the child's processes.
+    Freeze,
+    /// Core: let the child's processes continue.
+    Thaw,
     /// Keeper: its challenge; always first.
     Challenge,
     /// Keeper: its greeting to an authenticated core.
@@ -50,9 +54,11 @@ pub enum FrameKind {
     Heard,
     /// Keeper: a piece of standard error.
     Stderr,
+    /// Keeper: what was found of the child's processes when they were stopped, or continued.
+    Frozen,
 }
 
-const KINDS: [(u8, FrameKind); 17] = [
+const KINDS: [(u8, FrameKind); 20] = [
     (1, FrameKind::Input),
     (2, FrameKind::Note),
     (3, FrameKind::Forget),
@@ -61,6 +67,8 @@ const KINDS: [(u8, FrameKind); 17] = [
     (6, FrameKind::End),
     (7, FrameKind::Proof),
     (8, FrameKind::Request),
+    (9, FrameKind::Freeze),
+    (10, FrameKind::Thaw),
     (16, FrameKind::Hello),
     (17, FrameKind::Busy),
     (18, FrameKind::Line),
@@ -70,6 +78,7 @@ const KINDS: [(u8, FrameKind); 17] = [
     (22, FrameKind::Heard),
     (23, FrameKind::Stderr),
     (24, FrameKind::Challenge),
+    (25, FrameKind::Frozen),
 ];
 
 /// Bytes of kind, number and length.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use domain::ports::Secret;
+use domain::ports::{FreezeReading, Secret};
 use serde::{Deserialize, Serialize};
 
 use crate::process::launch::Launch;
@@ -48,8 +48,9 @@ pub(crate) struct KeeperLimits {
 }
 
 /// The version of the frames that this program speaks. A keeper may be older than the core that connects to it: it
-/// lives through an upgrade. 2 added [`FrameKind::Request`](super::frame::FrameKind::Request).
-pub(crate) const FRAMES_VERSION: u32 = 2;
+/// lives through an upgrade. 2 added [`FrameKind::Request`](super::frame::FrameKind::Request), 3
+/// [`FrameKind::Freeze`](super::frame::FrameKind::Freeze).
+pub(crate) const FRAMES_VERSION: u32 = 3;
 
 /// Longest note: an id, a ticket and a tag.
 pub(crate) const NOTE_BYTES: usize = 256;
@@ -145,6 +146,28 @@ pub(crate) enum StartReport {
     Unable { why: String },
 }
 
+/// What a keeper found of the processes of its child when it stopped them, or let them continue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreezeReport {
+    stopped: u32,
+    moving: u32,
+    foreign: u32,
+}
+
+impl From<FreezeReading> for FreezeReport {
+    fn from(reading: FreezeReading) -> Self {
+        let FreezeReading { stopped, moving, foreign } = reading;
+        Self { stopped, moving, foreign }
+    }
+}
+
+impl From<FreezeReport> for FreezeReading {
+    fn from(report: FreezeReport) -> Self {
+        let FreezeReport { stopped, moving, foreign } = report;
+        Self { stopped, moving, foreign }
+    }
+}
+
 /// The greeting to an authenticated core.
 #[derive(Serialize, Deserialize)]
 pub struct KeeperHello {
@@ -178,6 +201,12 @@ impl KeeperHello {
     pub const fn takes_requests(&self) -> bool {
         self.frames_version >= 2
     }
+
+    /// Whether the keeper can stop the processes of its child.
+    #[must_use]
+    pub const fn freezes(&self) -> bool {
+        self.frames_version >= 3
+    }
 }
 
 #[cfg(test)]
@@ -188,9 +217,9 @@ mod tests {
     fn a_keeper_of_the_first_version_gets_no_frames_it_does_not_know() {
         let first = r#"{"visit":1,"proof":"","pid":1,"heard":false,"state":null,"notes":[],"stderr":""}"#;
         let mut hello: KeeperHello = serde_json::from_str(first).expect("readable");
-        assert!(!hello.takes_requests(), "it says no version");
+        assert!(!hello.takes_requests() && !hello.freezes(), "it says no version");
         hello.frames_version = FRAMES_VERSION;
         let again: KeeperHello = serde_json::from_slice(&serde_json::to_vec(&hello).expect("text")).expect("readable");
-        assert!(again.takes_requests(), "this one does");
+        assert!(again.takes_requests() && again.freezes(), "this one does");
     }
 }

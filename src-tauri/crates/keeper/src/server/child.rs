@@ -23,6 +23,7 @@ const STDERR_PIECE_BYTES: usize = 4_096;
 /// A running child.
 pub(crate) struct KeptChild {
     pub(crate) pid: u32,
+    pub(crate) group: ProcessGroup,
     pub(crate) stderr: mpsc::Receiver<Vec<u8>>,
     pub(crate) exit: oneshot::Receiver<ChildExit>,
     /// Cancel it to end the child. Cancelled by itself when the child has ended.
@@ -61,7 +62,7 @@ impl KeptChild {
         });
         let lines = LineReader::new(stdout, limits.line_bytes, limits.id_bytes);
         let pipes = ChildPipes { lines, input: ChildInput::new(stdin, limits.input_messages) };
-        Some((Self { pid, stderr, exit, ending }, pipes))
+        Some((Self { pid, group, stderr, exit, ending }, pipes))
     }
 }
 

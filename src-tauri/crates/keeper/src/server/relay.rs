@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use domain::ports::FreezeReading;
 use tokio::net::UnixStream;
 
 use super::child::ChildPipes;
@@ -17,10 +18,12 @@ use super::output_buffer::OutputBuffer;
 use crate::process::line_reader::OutputLine;
 use crate::process::shutdown::ChildExit;
 use crate::protocol::frame::{FrameKind, KeeperFrame};
-use crate::protocol::start_order::{self as order, KeeperHello, KeeperLimits};
+use crate::protocol::start_order::{self as order, FreezeReport, KeeperHello, KeeperLimits};
 
 /// Pieces of standard error that are queued for a slow core. Judgement.
 const STDERR_PIECES_MAX: usize = 256;
+/// Orders to stop the child's processes that wait. Judgement: a core waits for each.
+const FREEZE_ORDERS_MAX: usize = 8;
 /// Output that is read before the core gets some of it.
 const READ_AHEAD_BYTES: usize = 64 * 1_024;
 /// A shorter line is copied out of what was read, so that one line that is kept for long does not hold the rest.
@@ -41,6 +44,8 @@ pub(crate) struct Relay {
     session: Option<CoreSession>,
     /// A core ordered the end of the child.
     pub(crate) is_end_ordered: bool,
+    /// A core ordered that the child's processes stop (true) or continue, under this number.
+    pub(crate) freeze_orders: VecDeque<(bool, u64)>,
     /// The number of the exit message in the output buffer; zero once a core has confirmed it.
     last: Option<u64>,
 }
@@ -61,6 +66,7 @@ impl Relay {
             visits: 0,
             session: None,
             is_end_ordered: false,
+            freeze_orders: VecDeque::new(),
             last: None,
         }
     }
@@ -105,6 +111,14 @@ impl Relay {
         self.session = CoreSession::begin(stream, self.visits, hello, &self.limits).ok();
     }
 
+    /// Tells the core what was found of the child's processes.
+    pub(crate) fn answer_freeze(&mut self, number: u64, reading: FreezeReading) {
+        let Ok(body) = serde_json::to_vec(&FreezeReport::from(reading)) else { return };
+        if let Some(core) = &mut self.session {
+            core.first.push_back(KeeperFrame::new(FrameKind::Frozen, number, body));
+        }
+    }
+
     /// Keeps the end of standard error, and passes it on.
     pub(crate) fn on_stderr(&mut self, piece: Vec<u8>) {
         self.stderr.extend(&piece);
@@ -139,7 +153,8 @@ impl Relay {
             let is_news = had_core != self.has_core()
                 || was_over != self.output_over
                 || was_confirmed != self.is_exit_confirmed()
-                || self.is_end_ordered;
+                || self.is_end_ordered
+                || !self.freeze_orders.is_empty();
             if is_news {
                 return Poll::Ready(());
             }
@@ -183,6 +198,11 @@ impl Relay {
             }
             FrameKind::State => self.state = Some(String::from_utf8_lossy(&body).into_owned()),
             FrameKind::End => self.is_end_ordered = true,
+            // Whoever orders waits for the answer before it orders again.
+            FrameKind::Freeze | FrameKind::Thaw if self.freeze_orders.len() < FREEZE_ORDERS_MAX => {
+                self.freeze_orders.push_back((kind == FrameKind::Freeze, number));
+            }
+            FrameKind::Freeze | FrameKind::Thaw => return false,
             // Too many notes, or too long: the next core cannot match the reply to a handle. The call itself is fine.
             FrameKind::Note => {}
             // Only keepers send these, or they belong before the greeting.
@@ -195,7 +215,8 @@ impl Relay {
             | FrameKind::Exited
             | FrameKind::Wrote
             | FrameKind::Heard
-            | FrameKind::Stderr => return false,
+            | FrameKind::Stderr
+            | FrameKind::Frozen => return false,
         }
         true
     }

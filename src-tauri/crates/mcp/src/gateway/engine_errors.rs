@@ -40,6 +40,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),
         EngineError::OverQuota(quota) => decided(refused::over_quota(*quota)),
         EngineError::Halted(halted) => decided(refused::halted(halted)),
+        EngineError::TooManyWaiting { most } => decided(refused::too_many_waiting(*most)),
         EngineError::Frozen(halted) => RequestError::params(refused::frozen(halted)),
         EngineError::Cancelled => decided(refused::cancelled_unrecorded().to_owned()),
         // Of what people decide alone.
@@ -59,6 +60,8 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::NotSigned(_)
         | EngineError::NoAnchor(_)
         | EngineError::SignIn(_)
+        | EngineError::Pause(_)
+        | EngineError::ArgumentsNotKept
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),
     }

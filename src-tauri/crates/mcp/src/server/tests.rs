@@ -122,7 +122,8 @@ async fn a_client_that_never_stops_sending_is_answered_meanwhile() {
     let lines = format!("{request}{notification}").into_bytes();
     let (all, at) = (lines.len(), Arc::<AtomicUsize>::default());
     let mut output = FirstAnswer { at: Arc::clone(&at), seen: None };
-    serve_pipes(Arc::new(Echo), parts(), None, Flood { lines, at }, &mut output).await.expect("the pipe was whole");
+    let serving = Box::pin(serve_pipes(Arc::new(Echo), parts(), None, Flood { lines, at }, &mut output));
+    serving.await.expect("the pipe was whole");
     let seen = output.seen.expect("an answer");
     assert!(seen < all / 2, "after {seen} of {all} bytes");
 }
@@ -132,7 +133,8 @@ async fn what_is_in_work_at_the_end_of_input_is_still_answered() {
     let line =
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}";
     let mut said = Vec::new();
-    serve_pipes(Arc::new(Echo), parts(), None, &line[..], &mut said).await.expect("the pipe was whole");
+    let serving = Box::pin(serve_pipes(Arc::new(Echo), parts(), None, &line[..], &mut said));
+    serving.await.expect("the pipe was whole");
     let answer: Value = serde_json::from_slice(&said).expect("one answer, though no line break ended the request");
     assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
 }

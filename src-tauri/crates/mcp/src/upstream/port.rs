@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, ListedTasks, PortFuture, ToolFacts, Upstream,
-    UpstreamError, UpstreamEvent,
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, FreezeReading, ListedTasks, PortFuture, ToolFacts,
+    Upstream, UpstreamError, UpstreamEvent,
 };
 use domain::raw_message::RawText;
 use domain::server::Negotiated;
@@ -132,6 +132,14 @@ impl Upstream for McpUpstream {
 
     fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(self.0.rejoin(ticket))
+    }
+
+    fn can_freeze(&self) -> bool {
+        self.0.link.can_freeze()
+    }
+
+    fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        self.0.link.freeze(is_frozen)
     }
 
     fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {

@@ -313,6 +313,8 @@ mod tests {
             Verb::AlarmDismissed => 59,
             Verb::Called => 60,
             Verb::ReceiptsMissing => 61,
+            Verb::PauseBegun => 62,
+            Verb::PauseEnded => 63,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -20,6 +20,7 @@ use domain::server::{Dialect, Era};
 use domain::task::cancel::plan::BulkAct;
 use domain::task::decider::Decider;
 use domain::task::input_request::AnswerAction;
+use domain::task::status::GateReason;
 use domain::task::{EscalationStep, Origin, ParentWhy, Told};
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
@@ -194,6 +195,7 @@ worded! {
     AnswerAction: Self::from_word;
     BulkAct: Self::from_word;
     ControlScope: Self::from_word;
+    GateReason: Self::from_word;
     HaltEffect: Self::from_word;
     LimitAction: Self::from_word;
     Dialect: among([Self::Extension2026, Self::Experimental2025, Self::NoTasks]);

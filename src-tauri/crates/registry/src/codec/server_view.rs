@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use domain::ids::{HostId, UpstreamTaskId};
 use domain::task::payload::ResultRef;
-use domain::task::status::{Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
+use domain::task::status::{GateReason, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::form::{As, ErrorField, In, Maybe, OutcomeField, SpanField, WordField, mirrors};
-use super::primitive::{IdText, Millis, Plain, Span, Text};
+use super::primitive::{EncodedWord, IdText, Millis, Plain, Span, Text};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "RpcError")]
@@ -81,6 +81,12 @@ struct TaskViewDef {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ServerView", tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum ServerViewDef {
+    Gated {
+        #[serde(with = "As::<Millis>")]
+        since: Timestamp,
+        #[serde(with = "As::<EncodedWord<GateReason>>")]
+        reason: GateReason,
+    },
     Awaiting {
         #[serde(with = "As::<Millis>")]
         since: Timestamp,

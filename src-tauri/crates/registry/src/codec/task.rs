@@ -129,6 +129,8 @@ pub(crate) struct TaskDef {
     #[serde(default, with = "As::<Maybe<Millis>>")]
     paused_since: Option<Timestamp>,
     paused_ms: u64,
+    #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
+    frozen_since: Option<Timestamp>,
     contradicted: bool,
     #[serde(default, with = "As::<Maybe<Millis>>")]
     ended: Option<Timestamp>,

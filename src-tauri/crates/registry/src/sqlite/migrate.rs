@@ -50,6 +50,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 24, sql: include_str!("../../migrations/sqlite/0024_stored_bytes.sql") },
     Migration { version: 25, sql: include_str!("../../migrations/sqlite/0025_alarms.sql") },
     Migration { version: 26, sql: include_str!("../../migrations/sqlite/0026_receipts.sql") },
+    Migration { version: 27, sql: include_str!("../../migrations/sqlite/0027_pauses.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -17,8 +17,8 @@ use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, Reco
 use domain::task::observation::Progress;
 use domain::task::payload::ResultRef;
 use domain::task::status::{
-    CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView,
-    TaskStatus, TaskView, Ttl,
+    CancelRequest, Contact, Delivery, Due, DueWhy, GateReason, GoneWhy, Intent, Miss, Needs, Outcome, RpcError,
+    ServerView, TaskStatus, TaskView, Ttl,
 };
 use domain::task::{
     self, Audience, Escalation, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold,
@@ -29,6 +29,7 @@ use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::arbitrary_settings::run_limits;
 
@@ -114,6 +115,7 @@ fn view() -> BoxedStrategy<ServerView> {
             round,
             has_state
         }),
+        (time(), select(GateReason::ALL.to_vec())).prop_map(|(since, reason)| ServerView::Gated { since, reason }),
         text().prop_map(|why| ServerView::NotSent { why }),
         (time(), text()).prop_map(|(since, why)| ServerView::Unanswered { since, why }),
         outcome().prop_map(ServerView::Direct),
@@ -430,6 +432,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             due,
             paused_since,
             paused_ms,
+            frozen_since: paused_since,
             contradicted,
             told,
             seat: seat.map(AgentId::from_random),

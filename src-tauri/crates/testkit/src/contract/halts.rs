@@ -1,5 +1,7 @@
 //! A halt is stored with its tasks and its facts in one change, and reads back as it was put.
 
+pub(crate) mod pauses;
+
 use std::collections::BTreeMap;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector, ListedTasks,
-    PortFuture, ProcessWatch, ToolFacts, Upstream, UpstreamError,
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector,
+    FreezeReading, ListedTasks, PortFuture, ProcessWatch, ToolFacts, Upstream, UpstreamError,
 };
 use domain::raw_message::RawText;
 use domain::server::Server;
@@ -114,6 +114,14 @@ impl Upstream for KillPointUpstream {
 
     fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(self.points.around("upstream.rejoin", self.inner.rejoin(ticket)))
+    }
+
+    fn can_freeze(&self) -> bool {
+        self.inner.can_freeze()
+    }
+
+    fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        Box::pin(self.points.around("upstream.freeze", self.inner.freeze(is_frozen)))
     }
 
     fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {

@@ -1,5 +1,7 @@
 //! Halts in memory, with the tasks that they cancel.
 
+mod pauses;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ids::{HaltId, HandleId, Seq};

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use domain::agent::Agent;
 use domain::agent::alarm::CallAlarm;
 use domain::audit::AuditEvent;
-use domain::ids::{AgentId, AlarmId, HandleId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, AlarmId, HandleId, PauseId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::change::{Change, Entity};
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit, TaskQuery};
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::server::pause::Pause;
 use domain::server::route::ClientRoute;
 use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use domain::task::observation::LogLine;
@@ -100,6 +101,7 @@ pub(crate) struct MemoryStore {
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
+    pub(crate) pauses: BTreeMap<PauseId, Pause>,
     pub(crate) plans: PlanStore,
     pub(crate) control: ControlTokens,
     pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
@@ -222,7 +224,7 @@ impl MemoryStore {
         self.facts(audit);
         let seq = self.change(Entity::Handle(handle.id), Some(handle.changed), false);
         let recorded = Recorded { seq, version: handle.version };
-        let stands = |handle: &TaskHandle, phase: Phase| (phase, handle.is_held(), handle.is_settled_loss(phase));
+        let stands = |handle: &TaskHandle, phase: Phase| (phase, handle.is_held(), handle.is_settled_wait(phase));
         if stands(&row.handle, row.phase) != stands(&handle, phase) {
             self.hidden.remove(&handle.id);
         }

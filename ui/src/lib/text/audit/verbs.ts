@@ -64,6 +64,8 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   alarmDismissed: "dismissed an alarm",
   called: "stored receipts of calls",
   receiptsMissing: "may miss receipts",
+  pauseBegun: "began a pause",
+  pauseEnded: "ended a pause",
 };
 
 /** All verbs by their labels, for choosing. */

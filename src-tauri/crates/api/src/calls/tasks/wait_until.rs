@@ -9,6 +9,7 @@ use std::time::Duration;
 use domain::ids::{HandleId, Seq, ServerId};
 use domain::ports::Recording;
 use domain::server::ServerHealth;
+use domain::server::pause::PauseSubject;
 use domain::task::TaskHandle;
 use engine::{Engine, RecordingState};
 use futures::StreamExt;
@@ -72,10 +73,13 @@ impl Api {
     /// Whether the server is known not to hear anything now: waiting for its word would be waiting in vain. What was
     /// recorded goes out when it is back.
     pub(crate) fn is_out_of_reach(&self, server: ServerId) -> bool {
-        self.engine().is_some_and(|engine| match engine.health(server) {
-            ServerHealth::Connecting | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
-            ServerHealth::Unknown | ServerHealth::Up { .. } => false,
-        })
+        let Some(engine) = self.engine() else { return false };
+        let is_frozen = engine.pause_of(PauseSubject::Server(server)).is_some();
+        is_frozen
+            || match engine.health(server) {
+                ServerHealth::Connecting | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
+                ServerHealth::Unknown | ServerHealth::Up { .. } => false,
+            }
     }
 
     async fn check(

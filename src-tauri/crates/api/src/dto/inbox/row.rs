@@ -401,6 +401,7 @@ fn trouble(task: &TaskHandle, phase: Phase) -> Option<(InboxKind, Timestamp)> {
                 ServerView::Awaiting { .. }
                 | ServerView::OwnCall { .. }
                 | ServerView::Asking { .. }
+                | ServerView::Gated { .. }
                 | ServerView::NotSent { .. }
                 | ServerView::Direct(_)
                 | ServerView::Refused(_)

@@ -317,6 +317,7 @@ pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::Direct(_) => None,
     }
 }

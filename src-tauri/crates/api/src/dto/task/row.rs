@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::facts::{self, CancelStateDto, OverdueWhy, ProgressDto, UsualDto};
+use crate::dto::pause::TaskPauseDto;
 use crate::dto::task::TaskContext;
 use crate::dto::words::Word;
 use crate::dto::{HeldDto, TokensDto, iso};
@@ -61,6 +62,10 @@ pub struct TaskRow {
     pub paused_ms: u64,
     /// Since when it waits for a person.
     pub paused_since: Option<String>,
+    /// That it stands still until a person ends a pause.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub paused: Option<TaskPauseDto>,
     /// When it was last heard of.
     pub last_seen_at: String,
     /// When it is looked at next.
@@ -132,6 +137,7 @@ impl TaskRow {
             ended_at: task.ended_at().map(iso),
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
+            paused: TaskPauseDto::of(task),
             last_seen_at: iso(seen),
             next_look_at: if over { None } else { next_poll.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),

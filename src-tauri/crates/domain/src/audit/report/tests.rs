@@ -76,11 +76,11 @@ fn a_cancel_is_kept_against_what_the_task_became() {
         ("agent:bot", "admitted", "handle:a", ""),
         ("agent:bot", "admitted", "handle:b", ""),
         ("agent:bot", "admitted", "handle:c", ""),
-        ("person:ada", "cancelBegun", "handle:a", "runaway"),
-        ("server:ci", "cancelEnded", "handle:a", "acknowledged"),
-        ("person:ada", "cancelBegun", "handle:b", ""),
-        ("person:ada", "cancelBegun", "handle:c", ""),
-        ("server:ci", "cancelEnded", "handle:b", "refused"),
+        ("person:ada", "stopBegun", "handle:a", "runaway"),
+        ("server:ci", "stopEnded", "handle:a", "acknowledged"),
+        ("person:ada", "stopBegun", "handle:b", ""),
+        ("person:ada", "stopBegun", "handle:c", ""),
+        ("server:ci", "stopEnded", "handle:b", "refused"),
         ("server:ci", "ended", "handle:a", "working -> cancelled"),
         ("server:ci", "ended", "handle:b", "working -> completed"),
     ]);
@@ -98,7 +98,7 @@ fn a_task_counts_as_considered_only_when_somebody_else_than_an_agent_decided() {
         ("agent:bot", "admitted", "handle:c", ""),
         ("agent:bot", "answerBegun", "request:a:1", "forwarded"),
         ("system:rule", "answerBegun", "request:b:1:2", "accept by rule sta_1 version 1"),
-        ("person:ada", "cancelBegun", "handle:of an earlier month", ""),
+        ("person:ada", "stopBegun", "handle:of an earlier month", ""),
     ]);
     assert_eq!((report.tasks, report.unconsidered()), (3, 2));
     assert_eq!(report.days["2026-11-01"], DayFigures { calls: 0, tasks: 3, decisions: 3 });

@@ -28,6 +28,7 @@ impl TaskHandle {
             }
             ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::NotSent { .. }
             | ServerView::Unanswered { .. }
             | ServerView::Direct(_)

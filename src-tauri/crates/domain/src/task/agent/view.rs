@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
-use crate::task::status::{Contact, Intent, Outcome, ServerView, TaskStatus, Ttl};
+use crate::task::status::{Contact, GateReason, Intent, Outcome, ServerView, TaskStatus, Ttl};
 use crate::task::{HoldReason, HoldVerdict, ResultHold, TaskHandle};
 use crate::time::Timestamp;
 use crate::tokens::{are_free, grouped};
@@ -113,6 +113,13 @@ impl OwnFailure {
     }
 }
 
+/// What an agent reads while its call waits.
+const PAUSED: &str =
+    "A person paused this agent. The call waits and has not been sent; it is sent when the pause ends.";
+const SERVER_PAUSED: &str =
+    "A person paused the server. The call waits and has not been sent; it is sent when the pause ends.";
+const FROZEN: &str = "A person paused the server. The task goes on when the pause ends.";
+
 const WITHHELD: &str = "withheld";
 const WITHOUT_REASON: &str = "withoutReason";
 const NO_RESULT: &str = "noResult";
@@ -184,7 +191,10 @@ fn ended_view(handle: &TaskHandle, now: Timestamp) -> Option<AgentView> {
             Some(AgentView::working("The connection was lost; Taskwarden looks for the reply."))
         }
         ServerView::Unanswered { .. } => Some(AgentView::Failed),
-        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } => None,
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::Gated { .. } => None,
     }
 }
 
@@ -239,6 +249,12 @@ fn work_message(handle: &TaskHandle) -> Option<String> {
     if let Some(why) = handle.cancelled_by_limit() {
         return Some(format!("A limit stops this task: {why}."));
     }
+    let paused = match (&handle.view, handle.frozen_since) {
+        (ServerView::Gated { reason: GateReason::Paused, .. }, _) => Some(PAUSED),
+        (ServerView::Gated { reason: GateReason::Frozen, .. }, _) => Some(SERVER_PAUSED),
+        (_, Some(_)) => Some(FROZEN),
+        (_, None) => None,
+    };
     let ours = match (&handle.intent, &handle.contact) {
         (Intent::Unwatched { .. }, _) => Some("A person stopped watching this task; nothing more is heard of it."),
         (Intent::Cancel(_), _) if handle.cancelled_unsent() => Some("The server was asked to stop."),
@@ -248,13 +264,14 @@ fn work_message(handle: &TaskHandle) -> Option<String> {
         (
             Intent::None | Intent::Cancel(_) | Intent::Revoked(_),
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Gone { .. },
-        ) => handle.has_open_request().then_some("Waiting for a person to answer."),
+        ) => paused.or_else(|| handle.has_open_request().then_some("Waiting for a person to answer.")),
     };
     let servers = || match &handle.view {
         ServerView::Task(task) => task.message.clone(),
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Direct(_)
@@ -294,6 +311,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::Direct(_) => ours(OwnFailure::NoResult),
     }
 }
@@ -340,6 +358,7 @@ impl TaskHandle {
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }
+            | ServerView::Gated { .. }
             | ServerView::Refused(_) => false,
         }
     }

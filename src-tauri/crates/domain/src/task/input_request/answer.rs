@@ -300,7 +300,8 @@ impl TaskHandle {
     fn asking_round(&self) -> Option<u32> {
         match &self.view {
             ServerView::Asking { round, .. } => Some(*round),
-            ServerView::Awaiting { .. }
+            ServerView::Gated { .. }
+            | ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::NotSent { .. }
             | ServerView::Unanswered { .. }

@@ -90,9 +90,43 @@ pub enum Ttl {
     For(Duration),
 }
 
+/// Why a call waits at the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateReason {
+    /// New calls of its agent are paused.
+    Paused,
+    /// The processes of its server are frozen.
+    Frozen,
+}
+
+impl GateReason {
+    pub const ALL: [Self; 2] = [Self::Paused, Self::Frozen];
+
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::Frozen => "frozen",
+        }
+    }
+
+    /// Reads [`GateReason::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+}
+
 /// What the server says. One variant a stage of a call's life on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerView {
+    /// Recorded and not sent: the server does not know of the call, and a person decides when it leaves.
+    Gated {
+        /// When it was recorded.
+        since: Timestamp,
+        reason: GateReason,
+    },
     /// Admitted; the call is on its way or in flight in the core run `host`, no reply yet.
     Awaiting {
         /// When it was admitted.
@@ -165,7 +199,11 @@ impl ServerView {
         match self {
             Self::Task(task) => task.status.is_terminal(),
             Self::Direct(_) | Self::Refused(_) | Self::NotSent { .. } => true,
-            Self::Awaiting { .. } | Self::OwnCall { .. } | Self::Asking { .. } | Self::Unanswered { .. } => false,
+            Self::Gated { .. }
+            | Self::Awaiting { .. }
+            | Self::OwnCall { .. }
+            | Self::Asking { .. }
+            | Self::Unanswered { .. } => false,
         }
     }
 
@@ -173,17 +211,23 @@ impl ServerView {
     #[must_use]
     pub const fn is_before_task(&self) -> bool {
         match self {
-            Self::Awaiting { .. } | Self::OwnCall { .. } | Self::Asking { .. } => true,
+            Self::Gated { .. } | Self::Awaiting { .. } | Self::OwnCall { .. } | Self::Asking { .. } => true,
             Self::NotSent { .. } | Self::Unanswered { .. } | Self::Direct(_) | Self::Refused(_) | Self::Task(_) => {
                 false
             }
         }
     }
 
+    /// Whether the call waits at the gate and was never sent.
+    #[must_use]
+    pub const fn is_gated(&self) -> bool {
+        matches!(self, Self::Gated { .. })
+    }
+
     /// Whether the call holds something on its server: a call in flight, a round of questions or a task.
     #[must_use]
     pub const fn holds_server(&self) -> bool {
-        self.is_before_task() || matches!(self, Self::Task(_))
+        (self.is_before_task() && !self.is_gated()) || matches!(self, Self::Task(_))
     }
 
     /// Whether the server waits for answers before it starts, so that the call has another round.
@@ -197,7 +241,8 @@ impl ServerView {
     pub const fn held_by(&self) -> Option<HostId> {
         match self {
             Self::Awaiting { host, .. } | Self::OwnCall { host, .. } => Some(*host),
-            Self::Asking { .. }
+            Self::Gated { .. }
+            | Self::Asking { .. }
             | Self::NotSent { .. }
             | Self::Unanswered { .. }
             | Self::Direct(_)
@@ -218,7 +263,8 @@ impl ServerView {
         match self {
             Self::Direct(outcome) => Some(outcome),
             Self::Task(TaskView { status: TaskStatus::Completed(outcome), .. }) => Some(outcome),
-            Self::Awaiting { .. }
+            Self::Gated { .. }
+            | Self::Awaiting { .. }
             | Self::OwnCall { .. }
             | Self::Asking { .. }
             | Self::NotSent { .. }
@@ -239,7 +285,8 @@ impl ServerView {
     pub fn task(&self) -> Option<&TaskView> {
         match self {
             Self::Task(task) => Some(task),
-            Self::Awaiting { .. }
+            Self::Gated { .. }
+            | Self::Awaiting { .. }
             | Self::OwnCall { .. }
             | Self::Asking { .. }
             | Self::NotSent { .. }
@@ -271,6 +318,7 @@ mod tests {
             })
         };
         vec![
+            (ServerView::Gated { since, reason: GateReason::Paused }, [true, false, false, false]),
             (ServerView::Awaiting { since, host, round: 0 }, [true, true, true, false]),
             (ServerView::OwnCall { since, host, round: 0 }, [true, true, true, false]),
             (ServerView::Asking { since, round: 1, has_state: false }, [true, true, false, false]),

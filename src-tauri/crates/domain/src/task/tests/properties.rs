@@ -27,6 +27,7 @@ fn end_of(handle: &TaskHandle) -> Option<&'static str> {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::Unanswered { .. } => None,
     }
 }

@@ -20,9 +20,9 @@ pub(crate) async fn without_server(core: &Arc<EngineCore>, handle: &TaskHandle) 
         return None;
     }
     match &handle.view {
-        ServerView::Asking { .. } => {
+        ServerView::Asking { .. } | ServerView::Gated { .. } => {
             let ended = core.must_apply(handle.id, |handle, now| match handle.view {
-                ServerView::Asking { .. } => handle.call_cancelled(now),
+                ServerView::Asking { .. } | ServerView::Gated { .. } => handle.call_cancelled(now),
                 ServerView::Awaiting { .. }
                 | ServerView::OwnCall { .. }
                 | ServerView::NotSent { .. }
@@ -52,6 +52,7 @@ pub(crate) async fn send(route: &DeliveryRoute, handle: &TaskHandle) -> Delivery
         ServerView::Task(task) => cancel_task(route, handle, task.id.clone()).await,
         ServerView::Awaiting { .. } | ServerView::OwnCall { .. } => cancel_call_in_flight(route, handle).await,
         ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Direct(_)

@@ -43,6 +43,7 @@ pub(crate) async fn send(route: &DeliveryRoute, handle: &TaskHandle) -> Delivery
             then(marked, |next| next.resumed(core.host, now))
         }
         ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::NotSent { .. }

@@ -4,6 +4,7 @@
 //! Colour only ever accompanies a word.
 
 use anstyle::{AnsiColor, Style};
+use api::dto::pause::{TaskPauseDto, TaskPauseKind};
 use api::dto::task::facts::{CancelStateDto, OverdueWhy, ResultState};
 use api::dto::task::{ServerViewKind, TaskOrigin};
 use api::dto::{DoorDto, EndedHow, HistoryEvent, IntentDto, OriginDto, ResultDto, ServerEndedDto, TaskDto, moment};
@@ -45,6 +46,14 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The label of a task's phase.
 pub(crate) const fn phase(task: &TaskDto) -> &'static str {
+    if let Some(TaskPauseDto { kind, .. }) = &task.paused {
+        match (task.phase.0, kind) {
+            (Phase::Waiting, TaskPauseKind::AgentPaused) => return "Waiting: paused",
+            (Phase::Waiting, TaskPauseKind::ServerFrozen) => return "Waiting: server frozen",
+            (Phase::Running, TaskPauseKind::Frozen) => return "Frozen",
+            _ => {}
+        }
+    }
     match (task.phase.0, task.overdue_why) {
         (Phase::Overdue, Some(OverdueWhy::Usual)) => "Later than usual",
         (phase, _) => phase_label(phase),
@@ -154,6 +163,7 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
     let mut parts = vec![match (&task.status, task.view) {
         (Some(word), _) => format!("{} says `{}`", task.server, one_line(word)),
         (None, ServerViewKind::Awaiting | ServerViewKind::OwnCall) => format!("{} has not replied yet", task.server),
+        (None, ServerViewKind::Gated) => "not sent: it waits until a person ends a pause".into(),
         (None, ServerViewKind::Asking) => format!("{} asks before it starts", task.server),
         (None, ServerViewKind::Direct) => format!("{} answered at once", task.server),
         (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),

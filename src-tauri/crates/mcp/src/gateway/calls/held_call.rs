@@ -204,11 +204,12 @@ async fn until_answered(
     }
 }
 
-/// Whether the client gets the call as a task now: the server made one, or a plain call has lasted long enough.
+/// Whether the client gets the call as a task now: the server made one, a plain call has lasted long enough, or the call
+/// waits until a person ends a pause.
 fn becomes_task(limit: HoldLimit, handle: &TaskHandle, sight: &AgentView) -> bool {
     let HoldLimit::PromoteAt(at) = limit else { return false };
     let has_lasted = at <= Instant::now() && !sight.is_terminal();
-    *sight != AgentView::Gone && (handle.view.task().is_some() || has_lasted)
+    *sight != AgentView::Gone && (handle.view.task().is_some() || handle.view.is_gated() || has_lasted)
 }
 
 /// Tells the engine how the client went, if it goes before its answer.

@@ -97,6 +97,7 @@ fn servers_error(view: &ServerView) -> Option<String> {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Direct(_) => None,
@@ -136,6 +137,7 @@ pub(crate) fn is_tool_error(view: &ServerView) -> bool {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Refused(_) => return false,

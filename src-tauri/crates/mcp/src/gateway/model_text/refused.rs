@@ -83,6 +83,14 @@ fn who_halted(halted: &HaltReason, did: &str) -> String {
     }
 }
 
+/// A person paused the agent or the server, and as many calls wait as may.
+pub(in crate::gateway) fn too_many_waiting(most: usize) -> String {
+    format!(
+        "A person paused this agent or the server, and {most} calls wait until the pause ends. This call was not sent and \
+         does not wait. Do not repeat it; wait for the others."
+    )
+}
+
 /// The agent sends more requests in a second than it may.
 pub(in crate::gateway) fn too_often() -> &'static str {
     "This agent sends more requests in a second than it may. Wait a few seconds, then send fewer."

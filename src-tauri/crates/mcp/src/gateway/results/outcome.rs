@@ -198,6 +198,7 @@ fn servers_error(handle: &TaskHandle) -> Option<RpcError> {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Unanswered { .. }
         | ServerView::Direct(_) => None,

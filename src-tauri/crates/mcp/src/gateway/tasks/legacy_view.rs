@@ -59,6 +59,7 @@ pub(crate) async fn changed(watch: &mut HandleWatch) {
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
+        | ServerView::Gated { .. }
         | ServerView::NotSent { .. }
         | ServerView::Direct(_)
         | ServerView::Refused(_) => false,

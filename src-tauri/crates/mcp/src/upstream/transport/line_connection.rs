@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::policy::Policy;
-use domain::ports::{PortFuture, SendPermit};
+use domain::ports::{FreezeReading, PortFuture, SendPermit};
 use domain::task::payload::Payload;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -395,6 +395,14 @@ impl McpLink for LineConnection {
 
     fn stderr_tail(&self) -> String {
         self.wire.stderr_tail()
+    }
+
+    fn can_freeze(&self) -> bool {
+        self.wire.can_freeze()
+    }
+
+    fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        self.wire.freeze(is_frozen)
     }
 
     fn leave(&self) -> PortFuture<'_, ()> {

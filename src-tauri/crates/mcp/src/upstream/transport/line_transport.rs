@@ -3,7 +3,7 @@
 //! A line goes out at once where the transport can do that, and over a queue otherwise; none overtakes another.
 
 use domain::ids::HandleId;
-use domain::ports::SendPermit;
+use domain::ports::{FreezeReading, PortFuture, SendPermit};
 use tokio::sync::oneshot;
 
 use crate::upstream::transport::link::{LinkError, RequestTag, not_permitted};
@@ -62,6 +62,14 @@ pub(crate) trait LineTransport: Send + Sync + 'static {
     fn settle(&self, _ticket: HandleId) {}
     /// An answer or question has ended: what was kept of it can be dropped.
     fn over(&self, _what: &OutputPart) {}
+    /// Whether the server's processes can be stopped.
+    fn can_freeze(&self) -> bool {
+        false
+    }
+    /// Stops the server's processes, or lets them continue; what was found, or `None` where nobody can.
+    fn freeze(&self, _is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        Box::pin(std::future::ready(None))
+    }
     /// Starts to detach from the transport without ending the server, where that is possible.
     fn begin_leave(&self) {
         self.begin_end();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytestring::ByteString;
 use domain::ids::HandleId;
-use domain::ports::{Closure, PortFuture, SendPermit};
+use domain::ports::{Closure, FreezeReading, PortFuture, SendPermit};
 use domain::server::Era;
 use domain::task::payload::Payload;
 use futures_core::Stream;
@@ -213,6 +213,14 @@ pub trait McpLink: Send + Sync + 'static {
     fn note_call(&self, _tag: RequestTag, _ticket: HandleId, _augment: bool) {}
     /// The reply to this call is recorded or not needed: it need not be kept for another core.
     fn settle(&self, _ticket: HandleId) {}
+    /// Whether the server's processes can be stopped: they run here.
+    fn can_freeze(&self) -> bool {
+        false
+    }
+    /// Stops the server's processes, or lets them continue; see `Upstream::freeze`.
+    fn freeze(&self, _is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        Box::pin(std::future::ready(None))
+    }
     /// The core shuts down: as `close` with live tasks, but a child with a keeper keeps running.
     fn leave(&self) -> PortFuture<'_, ()> {
         self.close(true)

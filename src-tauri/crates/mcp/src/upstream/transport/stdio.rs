@@ -15,6 +15,7 @@ mod tests;
 
 use std::sync::{Arc, Weak};
 
+use domain::ports::{FreezeReading, PortFuture};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use keeper::{ChildRecord, KeeperStartError, Launch, LineReader, OutputLine, ProcessGroup};
@@ -44,6 +45,7 @@ struct StartedChild {
 }
 
 struct Pipes {
+    group: ProcessGroup,
     ending: CancellationToken,
     stderr: StderrTail,
 }
@@ -55,6 +57,16 @@ impl LineTransport for Pipes {
 
     fn begin_end(&self) {
         self.ending.cancel();
+    }
+
+    fn can_freeze(&self) -> bool {
+        true
+    }
+
+    fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        // Once the child has ended, its number may be another's; while it is being ended, what is stopped is continued.
+        let reading = (!self.ending.is_cancelled()).then(|| self.group.freeze(is_frozen));
+        Box::pin(std::future::ready(reading))
     }
 
     fn name(&self) -> &'static str {
@@ -93,7 +105,7 @@ fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<StartedChild, OpenEr
     stderr.started(pid);
     let (sink, inbound) = inbound_queue::channel(policy, &over);
     let (out, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
-    let wire = Box::new(Pipes { ending: latches.ending.clone(), stderr: stderr.clone() });
+    let wire = Box::new(Pipes { group, ending: latches.ending.clone(), stderr: stderr.clone() });
     let link = Arc::new(LineConnection::new(wire, out, sink, policy.clone()));
 
     let lines = LineReader::new(stdout, policy.message_cap_bytes, policy.rpc_id_cap_bytes);

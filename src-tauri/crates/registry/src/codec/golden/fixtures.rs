@@ -23,8 +23,8 @@ use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, Reco
 use domain::task::observation::Progress;
 use domain::task::payload::ResultRef;
 use domain::task::status::{
-    CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView,
-    TaskStatus, TaskView, Ttl,
+    CancelRequest, Contact, Delivery, Due, DueWhy, GateReason, GoneWhy, Intent, Miss, Needs, Outcome, RpcError,
+    ServerView, TaskStatus, TaskView, Ttl,
 };
 use domain::task::{
     Audience, Escalation, HoldReason, HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy,
@@ -67,6 +67,7 @@ pub(crate) fn bare_task() -> TaskHandle {
         due: None,
         paused_since: None,
         paused_ms: 6,
+        frozen_since: None,
         contradicted: false,
         told: BTreeSet::new(),
         given: None,
@@ -107,6 +108,7 @@ pub(crate) fn full_task() -> TaskHandle {
         usual: Some(UsualDuration { samples: 1, median_ms: 2, p90_ms: 3, p95_ms: u64::MAX }),
         due: Some(Due { at: at(-1), why: DueWhy::Agreed }),
         paused_since: Some(at(20)),
+        frozen_since: Some(at(20)),
         contradicted: true,
         told: Told::ALL.into_iter().collect(),
         given: Some(at(21)),
@@ -181,6 +183,8 @@ pub(crate) fn views() -> Vec<ServerView> {
         ServerView::Awaiting { since: at(35), host, round: 1 },
         ServerView::OwnCall { since: at(35), host, round: 2 },
         ServerView::Asking { since: at(35), round: 3, has_state: true },
+        ServerView::Gated { since: at(35), reason: GateReason::Paused },
+        ServerView::Gated { since: at(35), reason: GateReason::Frozen },
         ServerView::NotSent { why: "refused".into() },
         ServerView::Unanswered { since: at(35), why: "lost".into() },
         ServerView::Refused(rpc_error()),

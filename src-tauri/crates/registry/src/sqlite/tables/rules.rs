@@ -3,6 +3,7 @@
 //! Which rule holds for a call is decided in `domain::rule`; the encoding is in `codec/rule.rs`.
 
 pub(crate) mod halts;
+pub(crate) mod pauses;
 pub(crate) mod plans;
 
 use domain::audit::AuditEvent;

@@ -83,7 +83,7 @@ pub(crate) struct TaskIndexColumns {
     pub(crate) held: bool,
     /// A person is asked whether it may go on past its limit.
     pub(crate) over_limit: bool,
-    /// It is lost because a person ended its server.
+    /// It is lost because a person ended its server, or waits because a person paused it.
     pub(crate) settled: bool,
 }
 
@@ -97,7 +97,7 @@ impl TaskIndexColumns {
             orphaned: handle.is_orphaned(),
             held: handle.is_held(),
             over_limit: handle.asks_at_limit(),
-            settled: handle.is_settled_loss(phase),
+            settled: handle.is_settled_wait(phase),
         }
     }
 }

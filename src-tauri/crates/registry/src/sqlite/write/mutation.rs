@@ -20,6 +20,7 @@ use crate::sqlite::tables::audit::receipts::ReceiptWrite;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
+use crate::sqlite::tables::rules::pauses::PauseRow;
 use crate::sqlite::tables::rules::plans::PlanRow;
 use crate::sqlite::tables::servers::ServerRow;
 use crate::sqlite::tables::servers::routes::RouteRow;
@@ -49,6 +50,7 @@ pub(crate) enum Mutation {
     PutControl(Box<ControlRow>),
     PutRoute(Box<RouteRow>),
     PutAlarm(Box<AlarmRow>),
+    PutPause(Box<PauseRow>),
     RecordAudit(Vec<AuditEvent>),
     PutUserData(UserDataRow, Vec<AuditEvent>),
     NoteUsage(Box<UsageRows>),
@@ -123,7 +125,7 @@ impl Mutation {
         let is_decided = |audit: &[AuditEvent]| audit.iter().any(is_of_person);
         match self {
             Self::Commit(unit) => unit.is_decision,
-            Self::RemoveServer(..) | Self::Remove(_) | Self::PutHalt(_) => true,
+            Self::RemoveServer(..) | Self::Remove(_) | Self::PutHalt(_) | Self::PutPause(_) => true,
             Self::PutRule(row) => row.is_removal(),
             Self::PutPlan(row) => row.is_small(),
             Self::PutControl(row) => row.is_urgent(),

@@ -70,6 +70,7 @@ impl BatchShape {
             Mutation::PutControl(row) => alike(row.shape(), row.audit().len()),
             Mutation::PutRoute(row) => alike(22, row.audit.len()),
             Mutation::PutAlarm(row) => alike(25, row.audit.len()),
+            Mutation::PutPause(row) => alike(26, row.audit.len()),
             Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
             Mutation::Receipts(write) => alike(write.shape(), 0),
         }
@@ -122,6 +123,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::PutControl(_)
                 | Mutation::PutRoute(_)
                 | Mutation::PutAlarm(_)
+                | Mutation::PutPause(_)
                 | Mutation::RecordAudit(_)
                 | Mutation::PutUserData(..)
                 | Mutation::NoteUsage(_)
@@ -263,6 +265,12 @@ impl<'a> WriteTransaction<'a> {
                 self.add_audit(connection, &row.audit).await?;
                 let at = row.audit.last().map(|event| event.at.as_millis());
                 Ok(MutationOutcome::Changed(self.add_change(Entity::Alarm(row.id), at)))
+            }
+            Mutation::PutPause(row) => {
+                rules::pauses::put(&mut self.batch, row);
+                self.add_audit(connection, &row.audit).await?;
+                let at = row.audit.last().map(|event| event.at.as_millis());
+                Ok(MutationOutcome::Changed(self.add_change(row.entity(), at)))
             }
             Mutation::RecordAudit(audit) => {
                 self.add_audit(connection, audit).await?;

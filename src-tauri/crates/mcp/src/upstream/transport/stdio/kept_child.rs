@@ -5,6 +5,7 @@
 //! `stdio.rs` owns the child itself. The keeper is the crate `keeper`.
 
 mod delivery_log;
+mod freeze_orders;
 mod keeper_link;
 mod line_outlet;
 mod line_writer;

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use api::dto::core::report::{AuditReportDto, ReportRowDto, ReportServerDto};
 use api::format::shell_word::shell_quote;
 use api::format::time::{count, span_ms};
+use domain::audit::Verb;
 use domain::policy::plain_text;
 
 use super::{caveats, chart, kind_words};
@@ -235,7 +236,10 @@ fn servers(report: &AuditReportDto) -> String {
     if bold > 0 {
         part.push_str("<p class=\"soft\">Bold: a cancel was refused, came to nothing, or was not confirmed.</p>\n");
     }
-    part.push_str(&find(&command(report, &["--verb", "cancelBegun", "--verb", "cancelEnded", "--verb", "ended"])));
+    part.push_str(&find(&command(
+        report,
+        &["--verb", Verb::CancelBegun.word(), "--verb", Verb::CancelEnded.word(), "--verb", Verb::Ended.word()],
+    )));
     part
 }
 

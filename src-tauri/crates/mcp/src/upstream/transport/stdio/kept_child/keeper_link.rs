@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::policy::Policy;
-use domain::ports::Closure;
+use domain::ports::{Closure, FreezeReading, PortFuture};
 use futures::Stream;
 use keeper::{
     ChildExit, FrameKind, FrameReader, KeeperConnection, KeeperFrame, Launch, LocalReader, MessageSkim, ProcessGroup,
@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::delivery_log::{DeliveryLog, Note};
+use super::freeze_orders::FreezeOrders;
 use super::line_outlet::{LineOutlet, SentNow};
 use super::line_writer::LineWriter;
 use crate::upstream::transport::inbound_queue::LinkEnd;
@@ -58,6 +59,7 @@ pub(crate) struct Kept {
     has_word: AtomicBool,
     /// The keeper is no older than [`FrameKind::Request`].
     takes_requests: bool,
+    freezing: FreezeOrders,
     stderr: StderrTail,
 }
 
@@ -78,6 +80,14 @@ impl Kept {
     pub(crate) fn adopt(&self, note: &Note) {
         self.tell(|log| log.adopt(note));
         self.has_word.store(true, Ordering::Release);
+    }
+
+    /// Orders the keeper to stop the child's processes, or to let them continue, and waits for what it found.
+    async fn freeze(&self, is_frozen: bool) -> Option<FreezeReading> {
+        let (number, found) = self.freezing.begin()?;
+        let kind = if is_frozen { FrameKind::Freeze } else { FrameKind::Thaw };
+        self.tell(|log| log.say(KeeperFrame::bare(kind, number)));
+        self.freezing.wait(number, found).await
     }
 
     fn tell(&self, change: impl FnOnce(&mut DeliveryLog)) {
@@ -194,6 +204,14 @@ impl LineTransport for KeptWire {
         Ok(())
     }
 
+    fn can_freeze(&self) -> bool {
+        self.0.freezing.may_order()
+    }
+
+    fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
+        Box::pin(async move { self.0.freeze(is_frozen).await })
+    }
+
     fn line_queued(&self) {
         self.0.queued.fetch_add(1, Ordering::AcqRel);
         // The window may have been freed between the look that queued this line and its count: then nobody else wakes
@@ -261,6 +279,7 @@ impl KeeperLink {
             leaving: CancellationToken::new(),
             has_word: false.into(),
             takes_requests: hello.takes_requests(),
+            freezing: FreezeOrders::new(hello.freezes(), policy.reply_limit),
             stderr,
         });
         if hello.state.is_some() {
@@ -381,6 +400,7 @@ impl Reader {
                 }
             }
             FrameKind::Heard => self.heard.cancel(),
+            FrameKind::Frozen => self.kept.freezing.answered(number, &body),
             FrameKind::Stderr => self.kept.stderr.push(&body),
             // Only cores send these, and the greeting has been read.
             FrameKind::Input
@@ -389,6 +409,8 @@ impl Reader {
             | FrameKind::Forget
             | FrameKind::Settle
             | FrameKind::State
+            | FrameKind::Freeze
+            | FrameKind::Thaw
             | FrameKind::End
             | FrameKind::Proof
             | FrameKind::Challenge

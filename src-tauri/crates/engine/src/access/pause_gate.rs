@@ -1,0 +1,126 @@
+//! The gate at which calls wait: closed for paused agents and for frozen servers.
+//!
+//! While nothing is paused a call costs one atomic read here. Pauses are recorded in `decisions/pause.rs`; a call that
+//! waits is a row (`calls/gated.rs`), and leaves in its order (`decisions/pause/release.rs`).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use domain::ids::{AgentId, ServerId};
+use domain::ports::{FreezeReading, Registry, RegistryError};
+use domain::server::halt::HaltedWork;
+use domain::server::pause::{self, GateVerdict, Pause, PauseSubject};
+use domain::task::TaskHandle;
+use domain::task::status::GateReason;
+use parking_lot::{Mutex, RwLock};
+
+use crate::access::halt_gate::work_of;
+
+/// Calls of one agent to one server, which leave in their order; `None` for those of people.
+pub(crate) type GateLane = (ServerId, Option<AgentId>);
+
+/// What is paused, and who lets calls through.
+pub(crate) struct PauseGate {
+    /// All that a call reads while nothing is paused.
+    is_closed: AtomicBool,
+    /// In force or over, the newest first.
+    pauses: RwLock<Arc<[Pause]>>,
+    /// What was found of frozen processes.
+    frozen: RwLock<HashMap<ServerId, FreezeReading>>,
+    /// Held while a pause begins or ends.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// Held while processes are stopped or continued.
+    pub(crate) freezing: tokio::sync::Mutex<()>,
+    /// Lanes in which calls leave now.
+    pub(crate) leaving: Mutex<HashSet<GateLane>>,
+}
+
+impl PauseGate {
+    /// As the registry says.
+    pub(crate) async fn read(registry: &dyn Registry) -> Result<Self, RegistryError> {
+        let pauses: Arc<[Pause]> = registry.pauses().await?.into();
+        for pause in pauses.iter().filter(|pause| pause.is_in_force()) {
+            tracing::warn!(pause.id = %pause.id, "a pause of an earlier run is still in force");
+        }
+        Ok(Self {
+            is_closed: AtomicBool::new(pauses.iter().any(Pause::is_in_force)),
+            pauses: RwLock::new(pauses),
+            frozen: RwLock::default(),
+            turn: tokio::sync::Mutex::default(),
+            freezing: tokio::sync::Mutex::default(),
+            leaving: Mutex::default(),
+        })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Pauses in force or over, the newest first.
+    pub(crate) fn all(&self) -> Arc<[Pause]> {
+        Arc::clone(&self.pauses.read())
+    }
+
+    /// The pause of this agent or server that is in force.
+    pub(crate) fn of(&self, subject: PauseSubject) -> Option<Pause> {
+        if !self.is_closed() {
+            return None;
+        }
+        self.pauses.read().iter().find(|pause| pause.is_in_force() && pause.subject == subject).cloned()
+    }
+
+    /// Why a call waits.
+    pub(crate) fn holds(&self, call: HaltedWork<'_>) -> Option<GateReason> {
+        if !self.is_closed() {
+            return None;
+        }
+        let pauses = self.pauses.read();
+        let covers = |pause: &&Pause| pause.is_in_force() && pause.subject.covers(call);
+        pauses.iter().find(covers).map(|pause| pause.subject.gate_reason())
+    }
+
+    /// Whether the processes of this server are to stand still.
+    pub(crate) fn is_frozen(&self, server: ServerId) -> bool {
+        self.is_closed() && self.of(PauseSubject::Server(server)).is_some()
+    }
+
+    /// Whether this server was ever frozen, as far as is kept: its processes may stand still though they should not.
+    pub(crate) fn may_stand_still(&self, server: ServerId) -> bool {
+        self.pauses.read().iter().any(|pause| pause.subject == PauseSubject::Server(server))
+    }
+
+    /// What happens to this call; `None` when it does not wait at the gate.
+    pub(crate) fn verdict(&self, handle: &TaskHandle) -> Option<GateVerdict> {
+        let (since, _) = handle.gated().filter(|_| handle.may_leave_gate())?;
+        Some(pause::verdict(self.all().iter(), handle.id, work_of(handle), since))
+    }
+
+    /// Takes over what was recorded.
+    pub(crate) fn set(&self, pause: Pause, kept: usize) {
+        let mut pauses = self.pauses.write();
+        let mut next: Vec<Pause> = pauses.iter().filter(|known| known.id != pause.id).cloned().collect();
+        next.push(pause);
+        next.sort_by_key(|pause| std::cmp::Reverse((pause.at, pause.id)));
+        let mut over = 0;
+        next.retain(|pause| {
+            over += usize::from(!pause.is_in_force());
+            pause.is_in_force() || over <= kept
+        });
+        self.is_closed.store(next.iter().any(Pause::is_in_force), Ordering::Release);
+        *pauses = next.into();
+    }
+
+    /// What was found last of the processes of a frozen server; nothing while none runs.
+    pub(crate) fn reading(&self, server: ServerId) -> FreezeReading {
+        self.frozen.read().get(&server).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_reading(&self, server: ServerId, reading: Option<FreezeReading>) {
+        let mut frozen = self.frozen.write();
+        match reading {
+            Some(reading) => frozen.insert(server, reading),
+            None => frozen.remove(&server),
+        };
+    }
+}

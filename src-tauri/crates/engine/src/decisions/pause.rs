@@ -1,0 +1,226 @@
+//! Pauses agents and local servers, and ends pauses.
+//!
+//! A pause is recorded first; then the gate closes and processes are frozen. Its end is recorded with the choice of the
+//! calls that are sent, before the first of them leaves. After a restart the gate is closed before any connection is
+//! opened, and what an end began goes on from the registry.
+
+pub(crate) mod freeze;
+mod hold;
+pub(crate) mod release;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ids::{HandleId, PauseId, PersonId, ServerId};
+use domain::ports::{FreezeReading, PauseUnit};
+use domain::server::ServerAddress;
+use domain::server::halt::HaltedBy;
+use domain::server::pause::{Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting};
+use domain::task::TaskHandle;
+use domain::task::decider::Decider;
+
+use crate::access::halt_gate::work_of;
+use crate::core::EngineCore;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// What somebody wants to pause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartPause {
+    /// One agent or one server.
+    pub subject: PauseSubject,
+    /// A person, or a supervisor program.
+    pub by: HaltedBy,
+    /// In the words of whoever pauses; may be empty.
+    pub reason: String,
+    /// Results that arrive for a paused agent are held.
+    pub holds_results: bool,
+}
+
+/// A pause that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedPause {
+    /// As it is now, with its end.
+    pub pause: Pause,
+    /// Waiting calls that are sent now, or as soon as nothing else holds them.
+    pub sent: usize,
+    /// Waiting calls that are cancelled.
+    pub left_out: usize,
+}
+
+impl Engine {
+    /// Pauses an agent or a local server. When this returns, the pause is durable and new calls wait; the processes of a
+    /// server stand still, as far as [`Engine::frozen_processes`] says.
+    ///
+    /// # Errors
+    /// When it is paused already, runs elsewhere, or the pause cannot be recorded: then nothing is paused.
+    pub async fn pause(&self, start: StartPause) -> Result<Pause, EngineError> {
+        let core = &self.core;
+        let turn = core.pauses.turn.lock().await;
+        let StartPause { subject, by, reason, holds_results } = start;
+        if let Some(earlier) = core.pauses.of(subject) {
+            return Err(PauseRefused::AlreadyPaused(earlier.at).into());
+        }
+        if let PauseSubject::Server(server) = subject {
+            check_can_freeze(core, server)?;
+        }
+        let id = PauseId::from_random(core.time.random.bits());
+        let pause = Pause { id, subject, by, at: core.time.now(), reason, holds_results, ended: None };
+        let actor = Decider::from(&pause.by).actor();
+        record(core, &pause, actor, Verb::PauseBegun, begun_note(&pause)).await?;
+        drop(turn);
+        match subject {
+            PauseSubject::Agent(agent) if holds_results => hold::results_of(core, &pause, agent).await,
+            PauseSubject::Agent(_) => {}
+            PauseSubject::Server(server) => freeze::apply(core, server).await,
+        }
+        tracing::warn!(pause.id = %pause.id, "paused");
+        Ok(pause)
+    }
+
+    /// Ends a pause. When this returns, its end is durable, processes continue, and the calls that waited leave in their
+    /// order. `send` may be left out while the pause is young.
+    ///
+    /// # Errors
+    /// When it is not paused, calls must be chosen first, one of those chosen does not wait, or it cannot be recorded.
+    pub async fn end_pause(
+        &self,
+        subject: PauseSubject,
+        by: PersonId,
+        send: Option<SendWaiting>,
+    ) -> Result<EndedPause, EngineError> {
+        let core = &self.core;
+        let turn = core.pauses.turn.lock().await;
+        let now = core.time.now();
+        let pause = core.pauses.of(subject).ok_or(PauseRefused::NotPaused)?;
+        let waiting: BTreeSet<HandleId> = waiting(core, subject).iter().map(|handle| handle.id).collect();
+        let send = match send {
+            None if !waiting.is_empty() && pause.needs_choice(now, core.policy.control.pauses.choice_after) => {
+                return Err(PauseRefused::MustChoose { waiting: waiting.len(), since: pause.at }.into());
+            }
+            None => SendWaiting::All,
+            Some(SendWaiting::All) => SendWaiting::All,
+            Some(SendWaiting::Only(chosen)) => match chosen.difference(&waiting).next() {
+                Some(stranger) => return Err(PauseRefused::NotWaiting(*stranger).into()),
+                None => SendWaiting::Only(chosen),
+            },
+        };
+        let sent = match &send {
+            SendWaiting::All => waiting.len(),
+            SendWaiting::Only(chosen) => chosen.len(),
+        };
+        let left_out = waiting.len().saturating_sub(sent);
+        let ended = pause.end(PauseEnd { at: now, by: by.clone(), send })?;
+        let note = format!("{sent} waiting calls are sent, {left_out} are cancelled");
+        record(core, &ended, Actor::Person(by), Verb::PauseEnded, note).await?;
+        drop(turn);
+        if let PauseSubject::Server(server) = subject {
+            freeze::apply(core, server).await;
+        }
+        release::begin(core);
+        tracing::warn!(pause.id = %ended.id, calls.sent = sent, calls.left_out = left_out, "a pause ended");
+        Ok(EndedPause { pause: ended, sent, left_out })
+    }
+
+    /// Pauses in force, the newest first.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.core.pauses.all().iter().filter(|pause| pause.is_in_force()).cloned().collect()
+    }
+
+    /// The pause of an agent or a server that is in force.
+    #[must_use]
+    pub fn pause_of(&self, subject: PauseSubject) -> Option<Pause> {
+        self.core.pauses.of(subject)
+    }
+
+    /// Calls that wait because this is paused, in the order in which they would leave.
+    #[must_use]
+    pub fn waiting_calls(&self, subject: PauseSubject) -> Vec<Arc<TaskHandle>> {
+        waiting(&self.core, subject)
+    }
+
+    /// What was found last of the processes of a frozen server.
+    #[must_use]
+    pub fn frozen_processes(&self, server: ServerId) -> FreezeReading {
+        self.core.pauses.reading(server)
+    }
+}
+
+/// Goes on with what an earlier run began: held results, frozen processes, calls that leave.
+pub(crate) fn go_on(core: &Arc<EngineCore>) {
+    let held = Arc::clone(core);
+    core.supervisor.spawn("pause", async move {
+        let mut servers = BTreeSet::new();
+        for pause in held.pauses.all().iter() {
+            match pause.subject {
+                PauseSubject::Agent(agent) if pause.is_in_force() && pause.holds_results => {
+                    hold::results_of(&held, pause, agent).await;
+                }
+                PauseSubject::Agent(_) => {}
+                PauseSubject::Server(server) => {
+                    servers.insert(server);
+                }
+            }
+        }
+        for server in servers {
+            freeze::apply(&held, server).await;
+        }
+        release::begin(&held);
+    });
+}
+
+/// Calls at the gate that this pause covers, in their order.
+fn waiting(core: &EngineCore, subject: PauseSubject) -> Vec<Arc<TaskHandle>> {
+    let open = match subject {
+        PauseSubject::Agent(agent) => core.ledger.of_agent(agent),
+        PauseSubject::Server(server) => core.ledger.of_server(server),
+    };
+    let waits = |handle: &Arc<TaskHandle>| handle.may_leave_gate() && subject.covers(work_of(handle));
+    in_order(open.into_iter().filter(waits).collect())
+}
+
+/// In the order in which they were made.
+fn in_order(mut calls: Vec<Arc<TaskHandle>>) -> Vec<Arc<TaskHandle>> {
+    calls.sort_by_key(|handle| (handle.gated().map(|(since, _)| since), handle.id));
+    calls
+}
+
+fn check_can_freeze(core: &EngineCore, server: ServerId) -> Result<(), EngineError> {
+    let shared = core.connections.shared(server).ok_or(EngineError::UnknownServer)?;
+    match shared.configured().address {
+        ServerAddress::Http { .. } => return Err(PauseRefused::RunsElsewhere.into()),
+        ServerAddress::Stdio { .. } => {}
+    }
+    let running = core.connections.of_server(server).into_iter().filter_map(|connection| connection.live());
+    if running.into_iter().all(|live| live.upstream.can_freeze()) {
+        Ok(())
+    } else {
+        Err(PauseRefused::CannotFreeze.into())
+    }
+}
+
+fn begun_note(pause: &Pause) -> String {
+    let what = match (pause.subject, pause.holds_results) {
+        (PauseSubject::Server(_), _) => "processes",
+        (PauseSubject::Agent(_), false) => "new calls",
+        (PauseSubject::Agent(_), true) => "new calls and results",
+    };
+    if pause.reason.is_empty() { what.to_owned() } else { format!("{what}: {}", pause.reason) }
+}
+
+/// Records a pause, and obeys it once it is durable.
+async fn record(core: &EngineCore, pause: &Pause, actor: Actor, verb: Verb, note: String) -> Result<(), EngineError> {
+    let subject = match pause.subject {
+        PauseSubject::Agent(id) => Subject::Agent(id),
+        PauseSubject::Server(id) => Subject::Server(id),
+    };
+    let at = pause.ended.as_ref().map_or(pause.at, |end| end.at);
+    let kept = core.policy.control.pauses.kept;
+    let unit = PauseUnit { pause: pause.clone(), kept, audit: vec![AuditEvent { at, actor, verb, subject, note }] };
+    let seq = core.registry.put_pause(unit).await?;
+    core.pauses.set(pause.clone(), usize::try_from(kept).unwrap_or(usize::MAX));
+    core.effects.commits.committed(seq);
+    Ok(())
+}

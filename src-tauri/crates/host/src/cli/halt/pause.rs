@@ -1,0 +1,203 @@
+//! `taskwarden pause`, `unpause` and `pauses list`: one agent or one local server stands still until a person ends that
+//! (stop.md §3.6).
+//!
+//! A name without `--freeze` is an agent's. What a pause does is the core's; nothing that waits was sent.
+
+use api::calls::Nothing;
+use api::calls::pauses::{PauseEndedDto, PauseInput, PauseList, UnpauseInput};
+use api::dto::moment;
+use api::dto::pause::{PauseDto, WaitingCallDto};
+use api::format::time::{self, count};
+use api::{ApiError, Code};
+use clap::{Args, Subcommand};
+
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::{now, one_line, short_id};
+use crate::cli::output::table::{self, TableLayout, text};
+use crate::config::Config;
+
+#[derive(Debug, Args)]
+pub(crate) struct PauseArgs {
+    /// The agent whose new calls wait, or with `--freeze` the local server.
+    #[arg(value_name = "AGENT|SERVER")]
+    name: String,
+    /// Freeze the processes of this local server. They keep their memory, and new calls to it wait.
+    #[arg(long)]
+    freeze: bool,
+    /// Hold results that arrive for the agent, until a person decides about each.
+    #[arg(long, conflicts_with = "freeze")]
+    hold_results: bool,
+    /// Why; kept in the audit log.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnpauseArgs {
+    /// The paused agent or the frozen server.
+    #[arg(value_name = "AGENT|SERVER")]
+    name: String,
+    /// Send all calls that wait, in their order.
+    #[arg(long)]
+    all: bool,
+    /// Send this waiting call, and cancel those that are not named. Can be repeated.
+    #[arg(long = "send", value_name = "ID", conflicts_with = "all")]
+    send: Vec<String>,
+    /// Cancel all calls that wait.
+    #[arg(long, conflicts_with_all = ["all", "send"])]
+    none: bool,
+}
+
+/// Commands about pauses.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PausesCommand {
+    /// List what is paused, and the calls that wait.
+    List,
+}
+
+pub(crate) async fn pause(command: PauseArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let PauseArgs { name, freeze, hold_results, reason } = command;
+    let (agent, server) = if freeze { (None, Some(name)) } else { (Some(name), None) };
+    let input = PauseInput { agent, server, hold_results, reason };
+    let pause: PauseDto = CoreClient::attach(config)?.request("pauses.start", &input).await?;
+    if screen.is_json() {
+        return screen.json(&pause);
+    }
+    screen.line(&begun(&pause));
+    let name = pause.agent.as_deref().or(pause.server.as_deref()).map(one_line).unwrap_or_default();
+    screen.note(&format!("`taskwarden unpause {name}` ends it."));
+    Ok(DONE)
+}
+
+pub(crate) async fn unpause(command: UnpauseArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let UnpauseArgs { name, all, send, none } = command;
+    let core = CoreClient::attach(config)?;
+    let known: PauseList = core.request("pauses.list", &Nothing {}).await?;
+    let is_named = |pause: &&PauseDto| pause.agent.as_ref() == Some(&name) || pause.server.as_ref() == Some(&name);
+    let mut named = known.pauses.iter().filter(is_named);
+    let (agent, server) = match (named.next(), named.next()) {
+        (Some(only), None) => (only.agent.clone(), only.server.clone()),
+        (Some(_), Some(_)) => {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("an agent and a server named `{}` are both paused", one_line(&name)),
+                "End one of them in the window.",
+            ));
+        }
+        (None, _) => {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("`{}` is not paused", one_line(&name)),
+                "`taskwarden pauses list` shows what is paused.",
+            ));
+        }
+    };
+    let tasks = if none { Some(Vec::new()) } else { (!send.is_empty()).then_some(send) };
+    let input = UnpauseInput { agent, server, all, tasks };
+    let ended: PauseEndedDto = core.request("pauses.end", &input).await?;
+    if screen.is_json() {
+        return screen.json(&ended);
+    }
+    screen.line(&over(&ended));
+    Ok(DONE)
+}
+
+pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen) -> CommandResult {
+    match command {
+        PausesCommand::List => {
+            let list: PauseList = CoreClient::attach_or_read(config).await?.request("pauses.list", &Nothing {}).await?;
+            print(&list, screen)
+        }
+    }
+}
+
+/// What stands still now, as sentences.
+fn begun(pause: &PauseDto) -> String {
+    match (&pause.agent, &pause.server, pause.processes) {
+        (Some(agent), ..) => {
+            let results = if pause.holds_results { " Results that arrive are held." } else { "" };
+            format!("New calls of {} wait; none is sent.{results}", one_line(agent))
+        }
+        (None, Some(server), Some(found)) if found.stopped + found.moving == 0 => {
+            format!("No process of {} runs now. New calls to it wait.", one_line(server))
+        }
+        (None, Some(server), Some(found)) => {
+            let server = one_line(server);
+            let are = if found.stopped == 1 { "is frozen. It keeps its" } else { "are frozen. They keep their" };
+            let mut said = format!("{} of {server} {are} memory.", processes(found.stopped));
+            if found.moving > 0 {
+                said += &format!(" {} has not stopped yet.", processes(found.moving));
+            }
+            if found.foreign > 0 {
+                said += &format!(" {} of somebody else was left alone.", processes(found.foreign));
+            }
+            said + " New calls to it wait."
+        }
+        (None, Some(server), None) => format!("{} is frozen. New calls to it wait.", one_line(server)),
+        (None, None, _) => "It is paused.".into(),
+    }
+}
+
+fn processes(number: u32) -> String {
+    if number == 1 { "1 process".into() } else { format!("{number} processes") }
+}
+
+fn over(ended: &PauseEndedDto) -> String {
+    let what = match (&ended.agent, &ended.server) {
+        (Some(agent), _) => format!("{} goes on.", one_line(agent)),
+        (None, Some(server)) => format!("{} is thawed.", one_line(server)),
+        (None, None) => "The pause is over.".into(),
+    };
+    match (ended.sent, ended.left_out) {
+        (0, 0) => format!("{what} No call waited."),
+        (sent, 0) => format!("{what} {} sent, in order.", counted(sent)),
+        (0, left_out) => format!("{what} {} cancelled; nothing of them was sent.", counted(left_out)),
+        (sent, left_out) => format!("{what} {} sent, in order; {left_out} cancelled.", counted(sent)),
+    }
+}
+
+fn counted(calls: u64) -> String {
+    format!("{} {}", count(calls, "waiting call"), if calls == 1 { "is" } else { "are" })
+}
+
+fn print(list: &PauseList, screen: &Screen) -> CommandResult {
+    if screen.is_json() {
+        return screen.json(list);
+    }
+    if list.pauses.is_empty() {
+        screen.line("Nothing is paused.");
+        return Ok(DONE);
+    }
+    for pause in &list.pauses {
+        let since = moment(&pause.since).map(|at| time::ago(at, now())).unwrap_or_default();
+        let reason = if pause.reason.is_empty() { String::new() } else { format!(": {}", one_line(&pause.reason)) };
+        screen.line(&format!("{} {} paused it {since}{reason}", begun(pause), one_line(&pause.by)));
+        if pause.must_choose {
+            screen.note(
+                "Whoever ends it must say which of the waiting calls are sent: `--all`, `--send ID` or `--none`.",
+            );
+        }
+        let whole = !screen.is_terminal();
+        let row = |call: &WaitingCallDto| {
+            let since = moment(&call.since).map(|at| time::ago(at, now())).unwrap_or_default();
+            vec![
+                text(short_id(&call.id, whole)),
+                text(one_line(&call.server)),
+                text(call.tool.as_deref().map_or_else(|| "-".into(), one_line)),
+                text(call.agent.as_deref().map_or_else(|| "-".into(), one_line)),
+                text(since),
+            ]
+        };
+        if !pause.calls.is_empty() {
+            let layout = TableLayout {
+                header: &["ID", "SERVER", "TOOL", "AGENT", "WAITS SINCE"],
+                cut: &["TOOL"],
+                spare: &["WAITS SINCE", "AGENT"],
+            };
+            table::print(screen, layout, pause.calls.iter().map(row).collect());
+        }
+    }
+    Ok(DONE)
+}

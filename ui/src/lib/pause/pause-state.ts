@@ -1,0 +1,30 @@
+/* What a pause says in a few sentences, and which of the waiting calls are sent. Pure. */
+import type { Calls, PauseDto, WaitingCallDto } from "$lib/bindings";
+import { ago } from "$lib/format/time";
+import { pauseText as text } from "$lib/text/pause";
+
+/** What stands still, who wanted that, and what waits. */
+export function pauseSentences(pause: PauseDto, now: number): readonly string[] {
+  const { agent, server, processes } = pause;
+  const said: string[] = [];
+  if (agent !== null) said.push(text.paused(agent));
+  if (agent !== null && pause.holdsResults) said.push(text.results);
+  if (server !== null) said.push(text.frozen(server, processes?.stopped ?? 0));
+  if (processes !== null && processes.moving > 0) said.push(text.moving(processes.moving));
+  if (processes !== null && processes.foreign > 0) said.push(text.foreign(processes.foreign));
+  if (pause.waiting > 0) said.push(text.waiting(pause.waiting));
+  const by = text.by(pause.by, ago(pause.since, now));
+  said.push(pause.reason === "" ? `${by}.` : `${by}: ${pause.reason}`);
+  return said;
+}
+
+/** How a pause ends when these calls were unticked. */
+export function endOf(
+  pause: PauseDto,
+  calls: readonly WaitingCallDto[],
+  left: ReadonlySet<string>,
+): Calls["pauses.end"][0] {
+  const of = pause.agent === null ? { server: pause.server } : { agent: pause.agent };
+  if (left.size === 0) return { ...of, all: true };
+  return { ...of, tasks: calls.filter((call) => !left.has(call.id)).map((call) => call.id) };
+}
