@@ -86,8 +86,8 @@ pub struct ReportDecisionDto {
     pub actor: String,
     /// Its name.
     pub who: String,
-    /// `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted` or
-    /// `resumed`.
+    /// `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
+    /// `resumed`, `paused` or `pauseEnded`.
     pub kind: String,
     /// The verb of its rows.
     pub verb: String,

@@ -84,22 +84,12 @@ pub enum DecisionKind {
     Escalated,
     Halted,
     Resumed,
+    /// New calls of an agent wait, or a server is frozen.
+    Paused,
+    PauseEnded,
 }
 
 impl DecisionKind {
-    pub const ALL: [Self; 10] = [
-        Self::Answered,
-        Self::Declined,
-        Self::Cancelled,
-        Self::Revoked,
-        Self::Released,
-        Self::Withheld,
-        Self::LimitLifted,
-        Self::Escalated,
-        Self::Halted,
-        Self::Resumed,
-    ];
-
     pub(super) fn of(verb: Verb, note: &str) -> Option<Self> {
         Some(match verb {
             Verb::AnswerBegun if note.starts_with("decline") || note.starts_with("dismiss") => Self::Declined,
@@ -112,6 +102,8 @@ impl DecisionKind {
             Verb::Escalated => Self::Escalated,
             Verb::Halted => Self::Halted,
             Verb::Resumed => Self::Resumed,
+            Verb::PauseBegun => Self::Paused,
+            Verb::PauseEnded => Self::PauseEnded,
             _ => return None,
         })
     }
@@ -129,6 +121,8 @@ impl DecisionKind {
             Self::Escalated => Verb::Escalated,
             Self::Halted => Verb::Halted,
             Self::Resumed => Verb::Resumed,
+            Self::Paused => Verb::PauseBegun,
+            Self::PauseEnded => Verb::PauseEnded,
         }
     }
 
@@ -146,6 +140,8 @@ impl DecisionKind {
             Self::Escalated => "escalated",
             Self::Halted => "halted",
             Self::Resumed => "resumed",
+            Self::Paused => "paused",
+            Self::PauseEnded => "pauseEnded",
         }
     }
 }

@@ -108,6 +108,8 @@ fn kind_words(kind: &str) -> &str {
         "escalated" => "took a further step to end a task",
         "halted" => "halted work",
         "resumed" => "resumed halted work",
+        "paused" => "paused an agent or froze a server",
+        "pauseEnded" => "ended a pause",
         other => other,
     }
 }
