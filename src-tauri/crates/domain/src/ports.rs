@@ -8,6 +8,7 @@ mod anchor_files;
 mod call_intents;
 pub mod change;
 mod registry;
+mod server_processes;
 mod server_sign_ins;
 mod token_counter;
 mod upstream;
@@ -42,15 +43,16 @@ pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, ErasableDetail, HaltUnit, InboxItem,
     InboxPage, PlanUnit, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
+pub use server_processes::{FreezeReading, ProcessReading, ProcessWatch};
 pub use server_sign_ins::{
     GrantedSignIn, OwnClient, Revocation, ServerSignIns, SignInBegun, SignInFault, SignInWish, TokenFacts,
 };
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, FreezeReading, ListedTasks, LogLevel, LogMessage, ProcessExit,
-    ProcessListener, ProcessNews, ProcessObserver, ProcessReading, ProcessWatch, SendGate, SendPermit, ToolFacts,
-    Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
+    ProcessNews, ProcessObserver, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+    UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

@@ -6,6 +6,7 @@ pub(crate) mod call_log;
 pub(crate) mod call_reply;
 pub(crate) mod connection;
 pub(crate) mod connection_key;
+pub(crate) mod freeze;
 pub(crate) mod in_flight_call;
 pub(crate) mod lease;
 pub(crate) mod live_connection;

@@ -5,7 +5,7 @@ import type { Tone } from "$lib/design/tones";
 import { ago, day, hourMinute, ms } from "$lib/format/time";
 import { textMatcher } from "$lib/text-match";
 import { agentsText as text } from "$lib/text/agents";
-import { pauseText } from "$lib/text/pause";
+import { pauseText } from "$lib/text/halt/pause";
 
 export interface AgentStatus {
   readonly tone: Tone;

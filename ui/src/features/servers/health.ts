@@ -5,7 +5,7 @@ import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
 import { coarse, duration, ms, until } from "$lib/format/time";
 import { standing } from "$lib/server/standing";
-import { pauseText } from "$lib/text/pause";
+import { pauseText } from "$lib/text/halt/pause";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthStatus {

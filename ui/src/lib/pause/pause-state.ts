@@ -1,7 +1,7 @@
 /* What a pause says in a few sentences, and which of the waiting calls are sent. Pure. */
 import type { Calls, PauseDto, WaitingCallDto } from "$lib/bindings";
 import { ago } from "$lib/format/time";
-import { pauseText as text } from "$lib/text/pause";
+import { pauseText as text } from "$lib/text/halt/pause";
 
 /** What stands still, who wanted that, and what waits. */
 export function pauseSentences(pause: PauseDto, now: number): readonly string[] {

@@ -1,7 +1,7 @@
 /* When a task's server was last heard, and the text shown while it has sent no status. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
-import { pauseText } from "$lib/text/pause";
+import { pauseText } from "$lib/text/halt/pause";
 import { SERVER_STATUS } from "$lib/text/task";
 import { ago } from "$lib/format/time";
 

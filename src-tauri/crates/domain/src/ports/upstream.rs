@@ -12,14 +12,15 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use super::PortFuture;
+use super::server_processes::{FreezeReading, ProcessWatch};
 use crate::ids::{AgentId, ConnectionId, HandleId, SessionKey, UpstreamTaskId};
 use crate::raw_message::RawText;
 use crate::server::{Negotiated, Server};
+use crate::task::CallReply;
 use crate::task::input_request::{AnswerAction, AskDoor, LiveQuestion};
 use crate::task::observation::{Observation, Progress};
 use crate::task::payload::Payload;
 use crate::task::status::RpcError;
-use crate::task::{CallReply, LeftProcess};
 
 /// Why the server could not be asked, or what it said instead. Classifies itself; nobody matches text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -370,43 +371,6 @@ pub struct Connected {
     pub child: Option<u32>,
     /// What the server says unasked. Ends after `Closed`.
     pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
-}
-
-/// The processes of a local server, as far as they were seen since the watch began.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProcessReading {
-    /// Those that ran at an earlier reading and are gone.
-    pub ended: u32,
-    /// Those that run now.
-    pub left: Vec<LeftProcess>,
-}
-
-/// What one look at the processes of a local server found that are to stand still.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FreezeReading {
-    /// Those that stand still.
-    pub stopped: u32,
-    /// Those that were told to and still run: a process that waits for a disk stops when that is over.
-    pub moving: u32,
-    /// Those beside them that belong to somebody else, and were not told.
-    pub foreign: u32,
-}
-
-impl FreezeReading {
-    /// Both readings together, of two groups of processes.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self {
-            stopped: self.stopped.saturating_add(other.stopped),
-            moving: self.moving.saturating_add(other.moving),
-            foreign: self.foreign.saturating_add(other.foreign),
-        }
-    }
-}
-
-/// Looks at the processes of one local server while somebody ends them.
-pub trait ProcessWatch: Send + 'static {
-    fn read(&mut self) -> ProcessReading;
 }
 
 pub trait Connector: Send + Sync + 'static {

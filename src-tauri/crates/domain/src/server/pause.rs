@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::ids::{AgentId, HandleId, PauseId, PersonId, ServerId};
 use crate::server::halt::{HaltedBy, HaltedWork};
-use crate::task::status::GateReason;
 use crate::time::Timestamp;
 
 /// What is paused.
@@ -21,15 +20,6 @@ pub enum PauseSubject {
 }
 
 impl PauseSubject {
-    /// Why a call that it covers waits.
-    #[must_use]
-    pub const fn gate_reason(self) -> GateReason {
-        match self {
-            Self::Agent(_) => GateReason::Paused,
-            Self::Server(_) => GateReason::Frozen,
-        }
-    }
-
     #[must_use]
     pub fn covers(self, work: HaltedWork<'_>) -> bool {
         match self {

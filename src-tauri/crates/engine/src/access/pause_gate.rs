@@ -77,7 +77,7 @@ impl PauseGate {
         }
         let pauses = self.pauses.read();
         let covers = |pause: &&Pause| pause.is_in_force() && pause.subject.covers(call);
-        pauses.iter().find(covers).map(|pause| pause.subject.gate_reason())
+        pauses.iter().find(covers).map(|pause| pause.subject.into())
     }
 
     /// Whether the processes of this server are to stand still.

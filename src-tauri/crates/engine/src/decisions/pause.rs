@@ -4,7 +4,6 @@
 //! calls that are sent, before the first of them leaves. After a restart the gate is closed before any connection is
 //! opened, and what an end began goes on from the registry.
 
-pub(crate) mod freeze;
 mod hold;
 pub(crate) mod release;
 
@@ -21,6 +20,7 @@ use domain::task::TaskHandle;
 use domain::task::decider::Decider;
 
 use crate::access::halt_gate::work_of;
+use crate::connections::freeze;
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -112,7 +112,7 @@ impl Engine {
         };
         let left_out = waiting.len().saturating_sub(sent);
         let ended = pause.end(PauseEnd { at: now, by: by.clone(), send })?;
-        let note = format!("{sent} waiting calls are sent, {left_out} are cancelled");
+        let note = format!("{sent} sent, {left_out} cancelled");
         record(core, &ended, Actor::Person(by), Verb::PauseEnded, note).await?;
         drop(turn);
         if let PauseSubject::Server(server) = subject {

@@ -14,10 +14,10 @@ use domain::task::Home;
 use domain::task::status::{GoneWhy, Needs};
 use tokio::time::Instant;
 
+use crate::connections::freeze;
 use crate::connections::live_connection::LiveConnection;
 use crate::connections::observed::server_log::LogEvent;
 use crate::connections::task_needs::live_connections;
-use crate::decisions::pause::freeze;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::finished_job::FinishedJob;

@@ -88,6 +88,7 @@ fn row(agent: &AgentFacts) -> Vec<TableCell> {
         text(agent.name.clone()),
         match (&agent.revoked_at, agent.connected) {
             (Some(_), _) => toned("revoked", AnsiColor::Red),
+            (None, _) if agent.paused.is_some() => toned("paused", AnsiColor::Yellow),
             (None, true) => toned("connected", AnsiColor::Green),
             (None, false) => text("away"),
         },

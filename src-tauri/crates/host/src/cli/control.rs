@@ -40,7 +40,7 @@ pub(crate) enum ControlCommand {
 pub(crate) struct AddControlArgs {
     /// A name for it, such as `night-watch`.
     name: String,
-    /// What it may do: read, cancel, revoke (which cancels as well), halt.
+    /// What it may do: read, cancel, revoke (which cancels as well), halt, pause.
     #[arg(long, value_name = "SCOPE", value_delimiter = ',', required = true)]
     scope: Vec<String>,
     /// It reaches tasks of this agent. Can be repeated.

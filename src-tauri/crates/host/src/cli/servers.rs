@@ -133,7 +133,7 @@ fn row(server: &ServerDto) -> Vec<TableCell> {
     let unknown = || "-".to_owned();
     vec![
         text(server.name.clone()),
-        health_cell(&server.health),
+        if server.frozen.is_some() { toned("frozen", AnsiColor::Yellow) } else { health_cell(&server.health) },
         text(server.era.as_ref().map_or_else(unknown, ToString::to_string)),
         text(server.dialect.as_ref().map_or_else(unknown, ToString::to_string)),
         text(server.figures.open.to_string()),
@@ -187,7 +187,10 @@ async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
     let since = |text: &Option<String>| {
         text.as_deref().and_then(moment).map(|at| format!(" since {}", time::ago(at, now))).unwrap_or_default()
     };
-    screen.line(&format!("{}  {}{}", server.name, server.health.kind, since(&server.health.since)));
+    match &server.frozen {
+        Some(pause) => screen.line(&format!("{}  frozen{}", server.name, since(&Some(pause.since.clone())))),
+        None => screen.line(&format!("{}  {}{}", server.name, server.health.kind, since(&server.health.since))),
+    }
     for (what, text) in [("why", &server.health.why), ("hint", &server.health.hint)] {
         if let Some(text) = text {
             screen.line(&format!("  {what:<12} {}", one_line(text)));

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::ids::{HostId, UpstreamTaskId};
+use crate::server::pause::PauseSubject;
 use crate::task::payload::ResultRef;
 use crate::time::Timestamp;
 
@@ -115,6 +116,15 @@ impl GateReason {
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+}
+
+impl From<PauseSubject> for GateReason {
+    fn from(paused: PauseSubject) -> Self {
+        match paused {
+            PauseSubject::Agent(_) => Self::Paused,
+            PauseSubject::Server(_) => Self::Frozen,
+        }
     }
 }
 

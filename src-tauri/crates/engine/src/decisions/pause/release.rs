@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use domain::ids::HandleId;
-use domain::ports::{CallRequest, SendGate, SendPermit};
+use domain::ports::{Abilities, CallRequest, SendGate, SendPermit};
 use domain::server::pause::GateVerdict;
 use domain::task::decider::Decider;
 use domain::task::payload::{Payload, PayloadKind};
@@ -20,7 +20,6 @@ use tokio::sync::oneshot;
 use super::in_order;
 use crate::access::halt_gate::work_of;
 use crate::access::pause_gate::GateLane;
-use crate::calls::context::CallContext;
 use crate::connections::call_reply;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::lease::ConnectionLease;
@@ -126,7 +125,7 @@ async fn leave(core: &Arc<EngineCore>, call: &TaskHandle) -> Result<(), EngineEr
     let Some(tool) = call.tool.clone() else { return Err(EngineError::UnknownHandle) };
     let arguments = core.registry.payload(call.id, PayloadKind::Arguments).await?;
     let arguments = arguments.ok_or(EngineError::ArgumentsNotKept)?;
-    let leased = connection(core, call, &context, &arguments).await?;
+    let leased = connection(core, call, context.abilities, &arguments).await?;
     let LeasedConnection { connection, live, lease } = leased;
     let home = live.home.clone();
     let in_flight = InFlightCall::with_row(live, call.agent, Some(Arc::clone(&tool)));
@@ -151,9 +150,16 @@ async fn leave(core: &Arc<EngineCore>, call: &TaskHandle) -> Result<(), EngineEr
         }
     }
     let (permit, begun) = LeaveNotice::of(&in_flight);
-    let CallContext { agent_params, abilities, listener } = context;
-    let request =
-        CallRequest { ticket: call.id, tool, arguments, continuation: None, agent_params, abilities, listener, permit };
+    let request = CallRequest {
+        ticket: call.id,
+        tool,
+        arguments,
+        continuation: None,
+        agent_params: context.agent_params,
+        abilities: context.abilities,
+        listener: context.listener,
+        permit,
+    };
     call_reply::send(core, &connection, in_flight, request);
     drop(lease);
     // The next one follows when this one has begun to leave, or never will.
@@ -165,11 +171,11 @@ async fn leave(core: &Arc<EngineCore>, call: &TaskHandle) -> Result<(), EngineEr
 async fn connection(
     core: &Arc<EngineCore>,
     call: &TaskHandle,
-    context: &CallContext,
+    abilities: Abilities,
     arguments: &Payload,
 ) -> Result<LeasedConnection, EngineError> {
     if let Some(agent) = call.agent {
-        return open_connection::for_agent(core, call.server, agent, context.abilities).await;
+        return open_connection::for_agent(core, call.server, agent, abilities).await;
     }
     let (connection, live) = open_connection::shared(core, call.server).await?;
     if let Some(tool) = &call.tool {

@@ -173,7 +173,8 @@ fn print(list: &PauseList, screen: &Screen) -> CommandResult {
     for pause in &list.pauses {
         let since = moment(&pause.since).map(|at| time::ago(at, now())).unwrap_or_default();
         let reason = if pause.reason.is_empty() { String::new() } else { format!(": {}", one_line(&pause.reason)) };
-        screen.line(&format!("{} {} paused it {since}{reason}", begun(pause), one_line(&pause.by)));
+        screen.line(&begun(pause));
+        screen.note(&format!("Paused by {} {since}{reason}.", one_line(&pause.by)));
         if pause.must_choose {
             screen.note(
                 "Whoever ends it must say which of the waiting calls are sent: `--all`, `--send ID` or `--none`.",

@@ -108,7 +108,7 @@ pub(crate) fn full_task() -> TaskHandle {
         usual: Some(UsualDuration { samples: 1, median_ms: 2, p90_ms: 3, p95_ms: u64::MAX }),
         due: Some(Due { at: at(-1), why: DueWhy::Agreed }),
         paused_since: Some(at(20)),
-        frozen_since: Some(at(20)),
+        frozen_since: None,
         contradicted: true,
         told: Told::ALL.into_iter().collect(),
         given: Some(at(21)),
@@ -183,8 +183,6 @@ pub(crate) fn views() -> Vec<ServerView> {
         ServerView::Awaiting { since: at(35), host, round: 1 },
         ServerView::OwnCall { since: at(35), host, round: 2 },
         ServerView::Asking { since: at(35), round: 3, has_state: true },
-        ServerView::Gated { since: at(35), reason: GateReason::Paused },
-        ServerView::Gated { since: at(35), reason: GateReason::Frozen },
         ServerView::NotSent { why: "refused".into() },
         ServerView::Unanswered { since: at(35), why: "lost".into() },
         ServerView::Refused(rpc_error()),
@@ -310,6 +308,10 @@ pub(crate) fn tasks() -> Vec<TaskHandle> {
         tasks.push(TaskHandle { progress: Some(Progress { done, total, message: None }), ..bare() });
     }
     tasks.extend(escalations::escalations().into_iter().map(|escalation| TaskHandle { escalation, ..bare() }));
+    for reason in GateReason::ALL {
+        tasks.push(TaskHandle { view: ServerView::Gated { since: at(35), reason }, ..bare() });
+    }
+    tasks.push(TaskHandle { frozen_since: Some(at(74)), ..bare() });
     tasks
 }
 

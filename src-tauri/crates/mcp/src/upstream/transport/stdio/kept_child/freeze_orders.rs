@@ -1,16 +1,18 @@
 //! Orders to a keeper to stop the processes of its child, each with its answer.
 //!
 //! One order is one reading; whoever wants the processes to stand still orders again until two readings agree (the
-//! engine's `decisions/pause/freeze.rs`).
+//! engine's `connections/freeze.rs`).
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::ports::FreezeReading;
-use keeper::FreezeReport;
+use keeper::{FrameKind, FreezeReport, KeeperFrame};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+
+use super::keeper_link::Kept;
 
 /// Orders that the keeper has not answered.
 pub(super) struct FreezeOrders {
@@ -63,5 +65,15 @@ impl FreezeOrders {
         if let (Some(waiting), Some(report)) = (waiting, report) {
             let _ = waiting.send(report.into());
         }
+    }
+}
+
+impl Kept {
+    /// Orders the keeper to stop the child's processes, or to let them continue, and waits for what it found.
+    pub(super) async fn freeze(&self, is_frozen: bool) -> Option<FreezeReading> {
+        let (number, found) = self.freezing.begin()?;
+        let kind = if is_frozen { FrameKind::Freeze } else { FrameKind::Thaw };
+        self.tell(|log| log.say(KeeperFrame::bare(kind, number)));
+        self.freezing.wait(number, found).await
     }
 }

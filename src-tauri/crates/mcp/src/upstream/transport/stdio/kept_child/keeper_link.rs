@@ -4,7 +4,6 @@
 //! child with its keeper; only `close` ends it. What this core did not record stays with the keeper
 //! (`delivery_log.rs`).
 
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::delivery_log::{DeliveryLog, Note};
 use super::freeze_orders::FreezeOrders;
-use super::line_outlet::{LineOutlet, SentNow};
+use super::line_outlet::{LineOutlet, SentNow, WriteLimits};
 use super::line_writer::LineWriter;
 use crate::upstream::transport::inbound_queue::LinkEnd;
 use crate::upstream::transport::line_connection::{
@@ -59,14 +58,8 @@ pub(crate) struct Kept {
     has_word: AtomicBool,
     /// The keeper is no older than [`FrameKind::Request`].
     takes_requests: bool,
-    freezing: FreezeOrders,
+    pub(super) freezing: FreezeOrders,
     stderr: StderrTail,
-}
-
-/// What may be on its way to the child at once.
-struct WriteLimits {
-    messages: usize,
-    bytes: usize,
 }
 
 impl Kept {
@@ -82,15 +75,7 @@ impl Kept {
         self.has_word.store(true, Ordering::Release);
     }
 
-    /// Orders the keeper to stop the child's processes, or to let them continue, and waits for what it found.
-    async fn freeze(&self, is_frozen: bool) -> Option<FreezeReading> {
-        let (number, found) = self.freezing.begin()?;
-        let kind = if is_frozen { FrameKind::Freeze } else { FrameKind::Thaw };
-        self.tell(|log| log.say(KeeperFrame::bare(kind, number)));
-        self.freezing.wait(number, found).await
-    }
-
-    fn tell(&self, change: impl FnOnce(&mut DeliveryLog)) {
+    pub(super) fn tell(&self, change: impl FnOnce(&mut DeliveryLog)) {
         change(&mut self.log.lock());
         self.wake.notify_one();
     }
@@ -150,16 +135,6 @@ impl Kept {
         drop(log);
         KeeperFrame::new(FrameKind::Input, number, bytes).put(outlet.staged());
         self.queued.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    pub(super) fn stage_control(&self) {
-        let mut outlet = self.outlet.lock();
-        self.log.lock().take_control(outlet.staged());
-    }
-
-    /// Writes all that is staged.
-    pub(super) async fn write_staged(&self) -> std::io::Result<()> {
-        poll_fn(|cx| self.outlet.lock().poll_write(cx)).await
     }
 }
 

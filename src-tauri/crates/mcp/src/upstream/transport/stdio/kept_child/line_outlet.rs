@@ -17,6 +17,12 @@ pub(crate) const WRITE_BYTES: usize = 64 * 1_024;
 /// write and the wake-up of the keeper.
 const TOGETHER_SHARE: u32 = 250;
 
+/// What may be on its way to the child at once.
+pub(super) struct WriteLimits {
+    pub(super) messages: usize,
+    pub(super) bytes: usize,
+}
+
 /// Bytes on their way to a keeper.
 pub(crate) struct LineOutlet {
     /// `None` once nothing goes out any more.

@@ -3,6 +3,7 @@
 //! It has nothing to do for a quick call: `line_outlet.rs` writes its line at once, and what is recorded goes out with
 //! the next one or a little later.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -103,5 +104,17 @@ async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
+    }
+}
+
+impl Kept {
+    pub(super) fn stage_control(&self) {
+        let mut outlet = self.outlet.lock();
+        self.log.lock().take_control(outlet.staged());
+    }
+
+    /// Writes all that is staged.
+    pub(super) async fn write_staged(&self) -> std::io::Result<()> {
+        poll_fn(|cx| self.outlet.lock().poll_write(cx)).await
     }
 }
