@@ -28,8 +28,8 @@ pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;
 pub use registry::pauses::{PauseStore, PauseUnit};
 pub use registry::receipts::{
-    BrokenReceipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow, ReceiptRows, ReceiptStore,
-    StoredBatch,
+    BrokenReceipt, Receipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow, ReceiptRows,
+    ReceiptStore, StoredBatch,
 };
 pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::storage::{

@@ -1,14 +1,9 @@
-//! Receipts: what each call of an agent leaves behind, also one that was quick or was refused.
+//! Words of receipts: what each call of an agent leaves behind, also one that was quick or was refused.
 //!
 //! A receipt says who called what, whether it was let through, and what the agent got first. It has no argument, no
 //! result and no word of a server but the name of a tool. Receipts are stored in batches, each of which one row of the
 //! audit log vouches for; how, is described in `docs/audit.md`.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::ids::{AgentId, HandleId, ServerId};
-use crate::task::payload::Payload;
 use crate::time::Timestamp;
 
 /// Whether a call was let through, and if not, why.
@@ -110,30 +105,6 @@ impl ReceiptOutcome {
     }
 }
 
-/// The receipt of one call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
-    /// When it was made: when the agent got its first answer, or was refused.
-    pub at: Timestamp,
-    pub agent: AgentId,
-    /// `None` when no server has the tool.
-    pub server: Option<ServerId>,
-    /// The server's name for the tool, or the one that the agent used where no server has it; cut to `receipt_tool_bytes`.
-    pub tool: Arc<str>,
-    /// What its mark is made of; `None` when too many arguments waited, or the call had none that read.
-    pub arguments: Option<Payload>,
-    pub verdict: ReceiptVerdict,
-    pub outcome: ReceiptOutcome,
-    /// From the call to the first answer.
-    pub took: Duration,
-    /// Size of the arguments.
-    pub bytes_in: u64,
-    /// Size of the first answer; zero where it was no answer of a server.
-    pub bytes_out: u64,
-    /// The task that the call has or joined.
-    pub handle: Option<HandleId>,
-}
-
 /// Calls that left no receipt because too many waited to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissedReceipts {
@@ -152,7 +123,7 @@ impl MissedReceipts {
         missed.map_or(one, |known| known.and(one))
     }
 
-    /// Both together.
+    /// Those of both, with the time that both span.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

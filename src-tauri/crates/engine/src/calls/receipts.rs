@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::audit::receipt::{Receipt, ReceiptOutcome, ReceiptVerdict};
+use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
+use domain::ports::Receipt;
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 

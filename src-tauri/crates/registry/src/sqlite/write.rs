@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod health;
 pub(crate) mod hidden_tasks;
 pub(crate) mod mutation;
+pub(crate) mod receipt_batches;
 pub(crate) mod removal;
 pub(crate) mod reseal;
 pub(crate) mod reserve;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::audit::receipt::{Receipt, ReceiptOutcome, ReceiptVerdict};
+use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::RetentionPolicy;
-use domain::ports::{BrokenReceipt, ReceiptBatch, ReceiptCheck, ReceiptStore, Registry};
+use domain::ports::{BrokenReceipt, Receipt, ReceiptBatch, ReceiptCheck, ReceiptStore, Registry};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use registry::SqliteRegistry;

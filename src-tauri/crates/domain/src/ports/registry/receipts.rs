@@ -3,10 +3,38 @@
 //! Words stay texts where receipts are read, because a newer version may have written words that this one does not know.
 //! The hash of a receipt and the root of a batch are described in `docs/audit.md`.
 
-use crate::audit::receipt::{MissedReceipts, Receipt};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::audit::receipt::{MissedReceipts, ReceiptOutcome, ReceiptVerdict};
 use crate::ids::{AgentId, HandleId, ServerId};
 use crate::ports::{LogHash, PortFuture, RegistryError};
+use crate::task::payload::Payload;
 use crate::time::Timestamp;
+
+/// The receipt of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// When it was made: when the agent got its first answer, or was refused.
+    pub at: Timestamp,
+    pub agent: AgentId,
+    /// `None` when no server has the tool.
+    pub server: Option<ServerId>,
+    /// The server's name for the tool, or the one that the agent used where no server has it; cut to `receipt_tool_bytes`.
+    pub tool: Arc<str>,
+    /// What its mark is made of; `None` when too many arguments waited, or the call had none that read.
+    pub arguments: Option<Payload>,
+    pub verdict: ReceiptVerdict,
+    pub outcome: ReceiptOutcome,
+    /// From the call to the first answer.
+    pub took: Duration,
+    /// Size of the arguments.
+    pub bytes_in: u64,
+    /// Size of the first answer; zero where it was no answer of a server.
+    pub bytes_out: u64,
+    /// The task that the call has or joined.
+    pub handle: Option<HandleId>,
+}
 
 /// Receipts to store in one transaction, with the row of the audit log that has their root.
 #[derive(Debug, Clone, PartialEq, Eq)]

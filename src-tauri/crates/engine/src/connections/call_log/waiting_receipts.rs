@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use domain::audit::receipt::{MissedReceipts, Receipt};
+use domain::audit::receipt::MissedReceipts;
 use domain::policy::AuditPolicy;
+use domain::ports::Receipt;
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use parking_lot::Mutex;

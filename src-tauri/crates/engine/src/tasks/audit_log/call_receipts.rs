@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use domain::audit::receipt::{MissedReceipts, Receipt};
-use domain::ports::{ReceiptBatch, RegistryError};
+use domain::audit::receipt::MissedReceipts;
+use domain::ports::{Receipt, ReceiptBatch, RegistryError};
 use domain::time::Timestamp;
 use tokio::time::{Instant, sleep};
 

@@ -19,6 +19,12 @@ const WINDOWS: u32 = 5;
 /// must not fill the memory.
 const BATCH_MAX: u32 = 1_024;
 
+/// Numbers of receipts, both ends included.
+struct ReceiptRange {
+    low: u64,
+    high: u64,
+}
+
 enum BoundValue {
     Text(String),
     Whole(i64),
@@ -84,7 +90,7 @@ async fn ends(connection: &mut SqliteConnection) -> Result<(u64, u64), sqlx::Err
 async fn window(
     connection: &mut SqliteConnection,
     conditions: &ReceiptConditions,
-    (low, high): (u64, u64),
+    range: ReceiptRange,
     limit: usize,
 ) -> Result<Vec<SqliteRow>, sqlx::Error> {
     let mut find = StatementBatch::default();
@@ -92,7 +98,7 @@ async fn window(
         "SELECT {RECEIPT_COLUMNS} FROM receipts WHERE number BETWEEN ? AND ?{} ORDER BY number DESC LIMIT ?",
         conditions.sql
     ));
-    find.with(whole(low)).with(whole(high));
+    find.with(whole(range.low)).with(whole(range.high));
     for value in &conditions.values {
         match value {
             BoundValue::Text(text) => find.add_value(text.clone()),
@@ -137,7 +143,9 @@ impl SqliteRegistry {
                 break;
             }
             let from = high.saturating_sub(WINDOW - 1).max(low);
-            let found = window(&mut snapshot, &conditions, (from, high), limit - rows.len()).await.map_err(failed())?;
+            let found = window(&mut snapshot, &conditions, ReceiptRange { low: from, high }, limit - rows.len())
+                .await
+                .map_err(failed())?;
             for row in &found {
                 rows.push(read_receipt(row).map_err(failed())?.0);
             }

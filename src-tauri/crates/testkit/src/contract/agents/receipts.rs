@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use domain::audit::receipt::{MissedReceipts, Receipt, ReceiptOutcome, ReceiptVerdict};
+use domain::audit::receipt::{MissedReceipts, ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::{AuditFilter, AuditOrder, AuditQuery, ReceiptBatch, ReceiptFilter, ReceiptQuery, Registry};
+use domain::ports::{
+    AuditFilter, AuditOrder, AuditQuery, Receipt, ReceiptBatch, ReceiptFilter, ReceiptQuery, Registry,
+};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 

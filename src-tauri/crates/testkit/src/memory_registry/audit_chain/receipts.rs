@@ -2,11 +2,11 @@
 //!
 //! Marks of arguments have no key here.
 
-use domain::audit::receipt::{Receipt, unclean_end_note};
+use domain::audit::receipt::unclean_end_note;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::policy::RetentionPolicy;
 use domain::ports::{
-    BrokenReceipt, LogHash, PortFuture, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow,
+    BrokenReceipt, LogHash, PortFuture, Receipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow,
     ReceiptRows, ReceiptStore, RegistryError, StoredBatch, arguments_digest,
 };
 use domain::time::Timestamp;

@@ -1,23 +1,21 @@
-//! Receipts of calls and their batches: what is written with the row of the audit log that vouches for them.
+//! Receipts of calls and their batches as they are stored, and the rows of the audit log about them.
 //!
-//! Arguments become a keyed mark here and are stored nowhere. Numbers are given while writing, where no other batch can
-//! come between. Reading is in `read/receipt_pages.rs`, the check in `read/receipt_check.rs`.
+//! Arguments become a keyed mark here and are stored nowhere. Numbers are given while writing
+//! (`write/receipt_batches.rs`), where no other batch can come between. Reading is in `read/receipt_pages.rs`, the check in `read/receipt_check.rs`.
 
-use domain::audit::receipt::{MissedReceipts, Receipt, unclean_end_note};
+use domain::audit::receipt::MissedReceipts;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ports::{ReceiptBatch, ReceiptRow, arguments_digest};
+use domain::ports::{Receipt, ReceiptBatch, ReceiptRow, arguments_digest};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use verify::chain::Hash;
-use verify::receipt::{BatchClaim, ReceiptFields, batch_root};
+use verify::receipt::{BatchClaim, ReceiptFields};
 
 use crate::codec::audit::hex;
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::write::mutation::MutationOutcome;
-use crate::sqlite::write::transaction::WriteTransaction;
 use crate::sqlite::{unsigned, whole};
 
 /// Bytes of the mark of arguments: two of a billion marks are equal by chance with a probability of 10^-21.
@@ -29,7 +27,7 @@ const SELF: Actor = Actor::System("receipts");
 
 /// A receipt as it is written, without its number.
 #[derive(Debug)]
-struct EncodedReceipt {
+pub(crate) struct EncodedReceipt {
     at: i64,
     agent: String,
     server: String,
@@ -63,7 +61,7 @@ impl EncodedReceipt {
         }
     }
 
-    fn leaf(&self, number: u64) -> Hash {
+    pub(crate) fn leaf(&self, number: u64) -> Hash {
         let Self { at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle } = self;
         let (at, took_ms, bytes_in, bytes_out) = (*at, *took_ms, *bytes_in, *bytes_out);
         ReceiptFields {
@@ -84,7 +82,7 @@ impl EncodedReceipt {
     }
 
     /// The row as [`INSERT`] reads it.
-    fn row(&self, number: u64, leaf: &Hash) -> Value {
+    pub(crate) fn row(&self, number: u64, leaf: &Hash) -> Value {
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let mark = Some(hex(&self.args_mark)).filter(|mark| !mark.is_empty());
         json!([
@@ -105,7 +103,7 @@ impl EncodedReceipt {
     }
 }
 
-const INSERT: &str = "INSERT INTO receipts (number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, \
+pub(crate) const INSERT: &str = "INSERT INTO receipts (number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, \
      bytes_out, handle, leaf) \
      SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, unhex(value ->> 5), value ->> 6, value ->> 7, \
      value ->> 8, value ->> 9, value ->> 10, value ->> 11, unhex(value ->> 12) FROM json_each(?)";
@@ -134,11 +132,11 @@ impl ReceiptWrite {
 /// A batch that has no numbers yet.
 #[derive(Debug)]
 pub(crate) struct EncodedBatch {
-    after: u64,
-    receipts: Vec<EncodedReceipt>,
-    at: Timestamp,
-    complete_to: Timestamp,
-    missed: Option<MissedReceipts>,
+    pub(crate) after: u64,
+    pub(crate) receipts: Vec<EncodedReceipt>,
+    pub(crate) at: Timestamp,
+    pub(crate) complete_to: Timestamp,
+    pub(crate) missed: Option<MissedReceipts>,
 }
 
 impl EncodedBatch {
@@ -149,12 +147,12 @@ impl EncodedBatch {
         Self { after: *after, receipts, at: *at, complete_to: *complete_to, missed: *missed }
     }
 
-    fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         u64::try_from(self.receipts.len()).unwrap_or(u64::MAX)
     }
 }
 
-fn fact(at: Timestamp, verb: Verb, note: String) -> AuditEvent {
+pub(crate) fn fact(at: Timestamp, verb: Verb, note: String) -> AuditEvent {
     AuditEvent { at, actor: SELF, verb, subject: Subject::Store, note }
 }
 
@@ -165,76 +163,6 @@ pub(crate) async fn newest(connection: &mut SqliteConnection) -> Result<(u64, u6
         .await?;
     let Some(row) = found else { return Ok((0, 0)) };
     Ok((unsigned(row.try_get(0)?), unsigned(row.try_get(1)?)))
-}
-
-impl WriteTransaction<'_> {
-    /// Writes one change of receipts.
-    pub(crate) async fn write_receipts(
-        &mut self,
-        connection: &mut SqliteConnection,
-        write: &ReceiptWrite,
-    ) -> Result<MutationOutcome, sqlx::Error> {
-        match write {
-            ReceiptWrite::Begin(now) => self.begin_receipts(connection, *now).await?,
-            ReceiptWrite::Batch(batch) => self.put_receipts(connection, batch).await?,
-            ReceiptWrite::End => {
-                self.batch.add("UPDATE store SET receipts_begun = NULL WHERE one = 1");
-            }
-        }
-        Ok(MutationOutcome::Done)
-    }
-
-    async fn begin_receipts(&mut self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-        self.flush(connection).await?;
-        let row = sqlx::query(
-            "SELECT receipts_begun, (SELECT complete_to FROM receipt_batches ORDER BY number DESC LIMIT 1) FROM store \
-             WHERE one = 1",
-        )
-        .fetch_one(&mut *connection)
-        .await?;
-        let (begun, complete_to): (Option<i64>, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
-        if let Some(begun) = begun {
-            // A batch of an earlier run says nothing about the time after that run.
-            let from = Timestamp::from_millis(complete_to.map_or(begun, |upto| upto.max(begun)));
-            let note = unclean_end_note(from, now);
-            self.add_audit(connection, &[fact(now, Verb::ReceiptsMissing, note)]).await?;
-        }
-        self.batch.add("UPDATE store SET receipts_begun = ? WHERE one = 1").with(now.as_millis());
-        Ok(())
-    }
-
-    async fn put_receipts(&mut self, connection: &mut SqliteConnection, put: &EncodedBatch) -> Result<(), sqlx::Error> {
-        self.flush(connection).await?;
-        let (batch, last) = newest(connection).await?;
-        if last == put.after.saturating_add(put.count()) || put.receipts.is_empty() {
-            // An attempt whose outcome did not arrive stored it.
-            return Ok(());
-        }
-        let mut rows = Vec::with_capacity(put.receipts.len());
-        let mut leaves = Vec::with_capacity(put.receipts.len());
-        for (number, receipt) in (last + 1..).zip(&put.receipts) {
-            let leaf = receipt.leaf(number);
-            rows.push(receipt.row(number, &leaf));
-            leaves.push(leaf);
-        }
-        let claim = BatchClaim { first: last + 1, last: last + put.count(), root: batch_root(leaves) };
-        let missed = put.missed.map(|missed| fact(put.at, Verb::ReceiptsMissing, missed.note()));
-        let facts: Vec<AuditEvent> = missed.into_iter().chain([fact(put.at, Verb::Called, claim.note())]).collect();
-        self.add_audit(connection, &facts).await?;
-        self.batch.add(INSERT).with(Value::Array(rows).to_string());
-        self.batch
-            .add(
-                "INSERT INTO receipt_batches (number, first, last, root, audit_number, complete_to) \
-                 VALUES (?, ?, ?, ?, ?, ?)",
-            )
-            .with(whole(batch + 1))
-            .with(whole(claim.first))
-            .with(whole(claim.last))
-            .with(claim.root.to_vec())
-            .with(whole(self.counters.audit_number))
-            .with(put.complete_to.as_millis());
-        self.flush(connection).await
-    }
 }
 
 /// Batches whose receipts are removed together, each with its mark.
