@@ -9,10 +9,9 @@ mod month;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Verb;
-use crate::ports::AuditRow;
 use crate::time::Timestamp;
 
-pub use figures::{AnswerFigures, DayFigures, DecisionKind, ReportRow, ServerFigures};
+pub use figures::{AnswerFigures, DayFigures, DecisionKind, ListedRow, ReportedRow, ServerFigures};
 pub use month::ReportMonth;
 
 /// Rows that are told one by one, at most. Judgement: a month with more halts and gaps is read in the log itself.
@@ -40,13 +39,13 @@ pub struct MonthReport {
     pub servers: BTreeMap<String, ServerFigures>,
     /// Tasks that began, by the id of their agent; empty for those that no agent started.
     pub agents: BTreeMap<String, u64>,
-    /// Calls that were refused in all, as far as rows say so: over a limit, or by an alarm.
+    /// Tasks and windows that went past a limit, and alarms about agents.
     pub over_limits: u64,
     pub alarms: u64,
     /// Halts and what people resumed.
-    pub halts: Vec<ReportRow>,
+    pub halts: Vec<ListedRow>,
     /// What is missing in the log or was signed anew.
-    pub gaps: Vec<ReportRow>,
+    pub gaps: Vec<ListedRow>,
     /// Halts and gaps that are not told one by one.
     pub untold: u64,
     began: HashSet<String>,
@@ -57,22 +56,22 @@ pub struct MonthReport {
 
 impl MonthReport {
     /// Takes the next row in.
-    pub fn add(&mut self, row: &AuditRow) {
+    pub fn add(&mut self, row: &ReportedRow<'_>) {
         self.rows += 1;
         if self.first == 0 {
             self.first = row.number;
         }
         self.last = row.number;
-        let verb = Verb::from_word(&row.verb);
+        let verb = Verb::from_word(row.verb);
         match verb {
             Verb::Admitted => self.began(row),
             Verb::Asked => self.asked(row),
-            Verb::Withdrawn if self.asked.remove(&row.subject).is_some() => self.answers.withdrawn += 1,
+            Verb::Withdrawn if self.asked.remove(row.subject).is_some() => self.answers.withdrawn += 1,
             Verb::CancelBegun => {
                 self.server(row).cancels += 1;
-                self.cancels.insert(handle(row).to_owned(), row.server.clone());
+                self.cancels.insert(handle(row).to_owned(), row.server.to_owned());
             }
-            Verb::CancelEnded => match note(row) {
+            Verb::CancelEnded => match row.note {
                 "acknowledged" => self.server(row).acknowledged += 1,
                 "refused" => self.server(row).refused += 1,
                 "notSent" => self.server(row).unsent += 1,
@@ -88,7 +87,7 @@ impl MonthReport {
             Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.told(row, false),
             _ => {}
         }
-        if let Some(kind) = DecisionKind::of(verb, note(row)) {
+        if let Some(kind) = DecisionKind::of(verb, row.note) {
             self.decided(row, kind);
         }
     }
@@ -107,31 +106,31 @@ impl MonthReport {
         u64::try_from(open).unwrap_or(u64::MAX)
     }
 
-    fn called(&mut self, row: &AuditRow) {
-        let calls = receipts(note(row)).unwrap_or_default();
+    fn called(&mut self, row: &ReportedRow<'_>) {
+        let calls = receipts(row.note).unwrap_or_default();
         self.calls = self.calls.saturating_add(calls);
         let day = self.day(row);
         day.calls = day.calls.saturating_add(calls);
     }
 
-    fn began(&mut self, row: &AuditRow) {
+    fn began(&mut self, row: &ReportedRow<'_>) {
         self.tasks += 1;
         self.day(row).tasks += 1;
         self.server(row).tasks += 1;
-        *self.agents.entry(row.agent.clone()).or_default() += 1;
+        *self.agents.entry(row.agent.to_owned()).or_default() += 1;
         self.began.insert(handle(row).to_owned());
     }
 
-    fn asked(&mut self, row: &AuditRow) {
+    fn asked(&mut self, row: &ReportedRow<'_>) {
         // A question that may be of several tasks has a row for each of them, and is none of theirs.
         if row.subject.starts_with(REQUEST) {
             self.answers.asked += 1;
-            self.asked.insert(row.subject.clone(), row.at);
+            self.asked.insert(row.subject.to_owned(), row.at);
         }
     }
 
-    fn ended(&mut self, row: &AuditRow) {
-        let how = note(row).rsplit_once(" -> ").map_or("", |(_, to)| to).to_owned();
+    fn ended(&mut self, row: &ReportedRow<'_>) {
+        let how = row.note.rsplit_once(" -> ").map_or("", |(_, to)| to).to_owned();
         let is_cancelled = how == "cancelled";
         *self.ended.entry(how).or_default() += 1;
         if self.cancels.remove(handle(row)).is_some() {
@@ -140,36 +139,36 @@ impl MonthReport {
         }
     }
 
-    fn decided(&mut self, row: &AuditRow, kind: DecisionKind) {
-        *self.decisions.entry((row.actor.clone(), kind)).or_default() += 1;
+    fn decided(&mut self, row: &ReportedRow<'_>, kind: DecisionKind) {
+        *self.decisions.entry((row.actor.to_owned(), kind)).or_default() += 1;
         self.day(row).decisions += 1;
         // An agent that answers its own question considers nothing.
         if !row.actor.starts_with("agent:") {
             self.considered.insert(handle(row).to_owned());
         }
         if matches!(kind, DecisionKind::Answered | DecisionKind::Declined) {
-            match self.asked.remove(&row.subject) {
+            match self.asked.remove(row.subject) {
                 Some(asked) => self.answers.waited(row.at.since(asked)),
                 None => self.answers.asked_before += 1,
             }
         }
     }
 
-    fn told(&mut self, row: &AuditRow, is_halt: bool) {
+    fn told(&mut self, row: &ReportedRow<'_>, is_halt: bool) {
         let told = if is_halt { &mut self.halts } else { &mut self.gaps };
         if told.len() < TOLD_MAX {
-            told.push(ReportRow::of(row));
+            told.push(ListedRow::of(row));
         } else {
             self.untold += 1;
         }
     }
 
-    fn day(&mut self, row: &AuditRow) -> &mut DayFigures {
+    fn day(&mut self, row: &ReportedRow<'_>) -> &mut DayFigures {
         self.days.entry(month::date(row.at)).or_default()
     }
 
-    fn server(&mut self, row: &AuditRow) -> &mut ServerFigures {
-        self.servers.entry(row.server.clone()).or_default()
+    fn server(&mut self, row: &ReportedRow<'_>) -> &mut ServerFigures {
+        self.servers.entry(row.server.to_owned()).or_default()
     }
 }
 
@@ -177,11 +176,11 @@ impl MonthReport {
 const REQUEST: &str = "request:";
 
 /// The task that a row is about; the whole subject where it is about something else.
-fn handle(row: &AuditRow) -> &str {
+fn handle<'a>(row: &ReportedRow<'a>) -> &'a str {
     match row.subject.split_once(':') {
         Some(("handle", id)) => id,
         Some(("request", rest)) => rest.split(':').next().unwrap_or(rest),
-        _ => &row.subject,
+        _ => row.subject,
     }
 }
 
@@ -189,10 +188,6 @@ fn handle(row: &AuditRow) -> &str {
 fn receipts(note: &str) -> Option<u64> {
     let (_, rest) = note.strip_prefix("receipts ")?.split_once(", ")?;
     rest.split_once(" in all")?.0.parse().ok()
-}
-
-fn note(row: &AuditRow) -> &str {
-    row.note.as_deref().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use domain::audit::report::{MonthReport, ReportMonth, ReportRow};
-use domain::ports::{AuditFilter, AuditOrder, AuditQuery};
+use domain::audit::report::{ListedRow, MonthReport, ReportMonth, ReportedRow};
+use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -27,6 +27,19 @@ const PART_ROWS: u32 = 5_000;
 pub struct ReportAudit {
     /// A month in UTC, such as `2026-11`; the last whole month when null.
     pub month: Option<String>,
+}
+
+fn reported(row: &AuditRow) -> ReportedRow<'_> {
+    ReportedRow {
+        number: row.number,
+        at: row.at,
+        actor: &row.actor,
+        verb: &row.verb,
+        subject: &row.subject,
+        server: &row.server,
+        agent: &row.agent,
+        note: row.note.as_deref().unwrap_or_default(),
+    }
 }
 
 impl Api {
@@ -68,7 +81,7 @@ impl Api {
             let query = AuditQuery { filter: filter.clone(), order: AuditOrder::OldestFirst, behind, limit: PART_ROWS };
             let page = self.registry.audit_rows(query).await?;
             for row in &page.rows {
-                report.add(row);
+                report.add(&reported(row));
                 changed_rows += u64::from(!row.fits);
             }
             match page.next {
@@ -150,7 +163,7 @@ impl Api {
         Ok(all)
     }
 
-    async fn report_rows(&self, rows: &[ReportRow], names: &mut Names) -> Result<Vec<ReportRowDto>, ApiError> {
+    async fn report_rows(&self, rows: &[ListedRow], names: &mut Names) -> Result<Vec<ReportRowDto>, ApiError> {
         let mut all = Vec::with_capacity(rows.len());
         for row in rows {
             let who = self.who(&row.actor, names).await?;

@@ -1,8 +1,10 @@
 //! The report of a month in JSON: figures of the audit log with names beside the ids.
+//!
+//! Nothing is counted here; `domain::audit::report` does that, and `calls/core/report.rs` looks the names up.
 
 use std::collections::BTreeMap;
 
-use domain::audit::report::{AnswerFigures, DayFigures, ReportRow, ServerFigures};
+use domain::audit::report::{AnswerFigures, DayFigures, ListedRow, ServerFigures};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -84,7 +86,7 @@ impl ReportDayDto {
 pub struct ReportDecisionDto {
     /// As rows have it.
     pub actor: String,
-    /// Its name.
+    /// The name of that actor.
     pub who: String,
     /// `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
     /// `resumed`, `paused` or `pauseEnded`.
@@ -205,8 +207,8 @@ pub struct ReportRowDto {
 }
 
 impl ReportRowDto {
-    pub(crate) fn of(row: &ReportRow, who: String) -> Self {
-        let ReportRow { number, at, actor: _, verb, note } = row;
+    pub(crate) fn of(row: &ListedRow, who: String) -> Self {
+        let ListedRow { number, at, actor: _, verb, note } = row;
         Self { row: *number, at: iso(*at), who, verb: verb.clone(), note: note.clone() }
     }
 }

@@ -1,9 +1,10 @@
-//! The parts of a month's report: a day, a server, waiting times, kinds of decisions, and rows that are told one by one.
+//! The parts of a month's report: a day, a server, waiting times, kinds of decisions, and rows that are listed.
+//!
+//! Figures only count; what a row means for them is in `report.rs`.
 
 use std::time::Duration;
 
 use crate::audit::Verb;
-use crate::ports::AuditRow;
 use crate::time::Timestamp;
 
 /// A day of the month.
@@ -146,9 +147,25 @@ impl DecisionKind {
     }
 }
 
-/// A row that the report tells as it is.
+/// What a report reads of a row; texts as the row has them.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportedRow<'a> {
+    pub number: u64,
+    pub at: Timestamp,
+    pub actor: &'a str,
+    pub verb: &'a str,
+    pub subject: &'a str,
+    /// Empty where none is named.
+    pub server: &'a str,
+    /// Empty where none is named.
+    pub agent: &'a str,
+    /// Empty when it was erased.
+    pub note: &'a str,
+}
+
+/// A row that the report lists as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportRow {
+pub struct ListedRow {
     pub number: u64,
     pub at: Timestamp,
     pub actor: String,
@@ -157,10 +174,9 @@ pub struct ReportRow {
     pub note: String,
 }
 
-impl ReportRow {
-    pub(super) fn of(row: &AuditRow) -> Self {
-        let AuditRow { number, at, actor, verb, note, .. } = row;
-        let (actor, verb) = (actor.clone(), verb.clone());
-        Self { number: *number, at: *at, actor, verb, note: note.clone().unwrap_or_default() }
+impl ListedRow {
+    pub(super) fn of(row: &ReportedRow<'_>) -> Self {
+        let ReportedRow { number, at, actor, verb, note, .. } = *row;
+        Self { number, at, actor: actor.to_owned(), verb: verb.to_owned(), note: note.to_owned() }
     }
 }

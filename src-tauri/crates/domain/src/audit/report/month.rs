@@ -1,4 +1,6 @@
 //! A month in UTC, as people write it.
+//!
+//! Dates are read from the text of a moment, so that no calendar is computed here.
 
 use std::fmt;
 
@@ -12,12 +14,12 @@ const MONTHS: u8 = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReportMonth {
     year: u16,
-    /// 1 to 12.
+    /// January is the first, so this is from 1 to 12.
     month: u8,
 }
 
 impl ReportMonth {
-    /// Reads `2026-11`.
+    /// Reads a month that is written like `2026-11`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (year, month) = text.split_once('-')?;

@@ -60,7 +60,7 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
     }
     lines.push(format!("Calls      {} of agents", report.calls));
     lines.push(format!(
-        "Tasks      {} began; about {} of them nobody and no rule decided anything",
+        "Tasks      {} began, {} of them without a decision of anybody or any rule",
         report.tasks, report.unconsidered
     ));
     let ended: Vec<String> = report.ended.iter().map(|(how, many)| format!("{many} {}", one_line(how))).collect();

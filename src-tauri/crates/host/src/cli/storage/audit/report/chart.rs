@@ -1,4 +1,6 @@
 //! Bars for the days of a month, as SVG that a page holds in itself.
+//!
+//! No chart library: one is made for screens with a pointer, and this is for paper.
 
 use std::fmt::Write as _;
 

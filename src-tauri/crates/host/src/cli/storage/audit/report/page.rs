@@ -23,7 +23,7 @@ h1{font-size:1.7rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:2rem 0 .4rem;bre
 p{margin:.3rem 0}.soft,.axis{color:var(--soft)}.axis{font-size:11px;fill:var(--soft)}\
 .figures{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;margin:1.2rem 0}.figures b{display:block;font-size:1.6rem}\
 table{border-collapse:collapse;width:100%;margin:.4rem 0}th{text-align:left;font-weight:600}\
-th,td{padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}\
+td:first-child,th:first-child{min-width:6.5rem}th,td{padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}\
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}tr{break-inside:avoid}\
 code{font:12px/1.4 ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}\
 svg{width:100%;height:auto}rect{fill:var(--bar)}line{stroke:var(--line)}\
@@ -97,11 +97,18 @@ fn safe(text: &str) -> String {
 /// The command that lists the rows behind a figure.
 fn command(report: &AuditReportDto, filter: &[&str]) -> String {
     let words: Vec<String> = filter.iter().map(|word| shell_quote(word)).collect();
-    format!("taskwarden audit list --since {} --until {} {}", report.since, report.until, words.join(" "))
+    let (since, until) = dates(report);
+    format!("taskwarden audit list --since {since} --until {until} {}", words.join(" "))
 }
 
 fn calls_command(report: &AuditReportDto) -> String {
-    format!("taskwarden audit calls --since {} --until {}", report.since, report.until)
+    let (since, until) = dates(report);
+    format!("taskwarden audit calls --since {since} --until {until}")
+}
+
+/// The first day of the month, and that of the next one.
+fn dates(report: &AuditReportDto) -> (&str, &str) {
+    (report.since.split_once('T').unwrap_or_default().0, report.until.split_once('T').unwrap_or_default().0)
 }
 
 fn find(command: &str) -> String {
@@ -371,6 +378,6 @@ mod tests {
         ] {
             assert!(page.contains(sentence), "`{sentence}` is in {page}");
         }
-        assert!(page.contains("--since 2026-11-01T00:00:00.000Z --until 2026-12-01T00:00:00.000Z --verb admitted"));
+        assert!(page.contains("--since 2026-11-01 --until 2026-12-01 --verb admitted"), "{page}");
     }
 }
