@@ -428,6 +428,49 @@ first: number,
 /** The last row that was written; 0 without rows. */
 last: number, };
 
+/** What the audit log says of a month in UTC. */
+export type AuditReportDto = {
+/** Such as `2026-11`. */
+month: string,
+/** Its first moment. */
+since: string,
+/** The first moment after it. */
+until: string,
+/** When the report was made. Before the end of the month it covers the month so far. */
+madeAt: string, isOver: boolean,
+/** Rows of the month, and the first and the last of them; 0 without any. */
+rows: number, firstRow: number, lastRow: number,
+/** Rows up to this one were removed by retention, and some of them may be of this month; null when none is. */
+removedTo: number | null,
+/** Rows whose fields do not give their hash: somebody changed them. */
+changedRows: number,
+/** Calls of agents that left a receipt, quick and refused ones included. */
+calls: number,
+/** Tasks that began. */
+tasks: number,
+/** Of these, tasks about which no person, rule or supervisor program decided anything. */
+unconsidered: number,
+/** Tasks that ended in the month, by the word of their end. */
+ended: { [key in string]: number },
+/** Days with calls, tasks or decisions, in order. */
+days: Array<ReportDayDto>,
+/** Who decided what, and how often. */
+decisions: Array<ReportDecisionDto>, answers: ReportAnswersDto,
+/** Servers with tasks or cancels, by name. */
+servers: Array<ReportServerDto>,
+/** Agents with tasks, by name. */
+agents: Array<ReportAgentDto>,
+/** Tasks and windows that went past a limit. */
+overLimits: number,
+/** Alarms about agents that did the same thing again and again. */
+alarms: number,
+/** Halts, and what people resumed. */
+halts: Array<ReportRowDto>,
+/** What is missing in the log, and new keys. */
+gaps: Array<ReportRowDto>,
+/** Halts and gaps beyond those that are listed. */
+unlisted: number, };
+
 /** A row of the audit log. */
 export type AuditRowDto = { number: number, at: string,
 /** Who acted, as the row has it: `person:NAME`, `agent:ID`, `server:ID` or `system:PART`. */
@@ -2164,6 +2207,84 @@ evenWithOpenTasks?: boolean, };
 /** What a repeated call means while the first one is still open. */
 export type RepeatDto = "join" | "new";
 
+/** An agent that started tasks. */
+export type ReportAgentDto = {
+/** Its name; null for tasks that no agent started. */
+agent: string | null,
+/** What its program says it is; null when it never said. */
+program: string | null,
+/** Tasks that began. */
+tasks: number, };
+
+/** Questions, and how long they waited. */
+export type ReportAnswersDto = { asked: number,
+/** Answers to questions of this month. */
+answered: number,
+/** Answers to questions of an earlier month, which are not in the times. */
+askedBefore: number,
+/** Questions of this month that nobody answered before they were withdrawn. */
+withdrawn: number,
+/** Half of the answers came within this; null without answers. */
+medianMs: number | null,
+/** 95 of 100 answers came within this. */
+p95Ms: number | null, };
+
+/** Which month is reported on. */
+export type ReportAudit = {
+/** A month in UTC, such as `2026-11`; the last whole month when null. */
+month: string | null, };
+
+/** A day in UTC. */
+export type ReportDayDto = {
+/** Such as `2026-11-21`. */
+date: string,
+/** Calls of agents that left a receipt. */
+calls: number,
+/** Tasks that began. */
+tasks: number, decisions: number, };
+
+/** How often somebody decided something. */
+export type ReportDecisionDto = {
+/** As rows have it. */
+actor: string,
+/** The name of that actor. */
+who: string,
+/**
+ * `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
+ * `resumed`, `paused` or `pauseEnded`.
+ */
+kind: string,
+/** The verb of its rows. */
+verb: string, count: number, };
+
+/** A row that is listed as it is. */
+export type ReportRowDto = {
+/** The number of the row. */
+row: number, at: string, who: string, verb: string,
+/** Empty when it was erased. */
+note: string, };
+
+/** What a server did with its tasks and cancels. */
+export type ReportServerDto = {
+/** Its name; null for rows that name none. */
+server: string | null,
+/** Tasks that began. */
+tasks: number,
+/** Tasks that it was asked to cancel. */
+cancels: number, acknowledged: number, refused: number,
+/** Cancels that could not be sent. */
+unsent: number,
+/** Tasks that it says it cancelled, after it was asked to. */
+stopped: number,
+/** Tasks that ended in another way, after it was asked to cancel them. */
+finishedAnyway: number,
+/** Tasks that had not ended by the end of the month, or by now, although it was asked to cancel them. */
+notConfirmed: number,
+/** Tasks that became unreachable for good. */
+lost: number,
+/** Tasks of which it took back that they had ended. */
+contradictions: number, };
+
 /** A question of a task. */
 export type RequestDto = {
 /** Names it within its task. */
@@ -3632,6 +3753,7 @@ export interface Calls {
   "storage.clean": [CleanStorage, StorageCleaned];
   "audit.list": [ListAudit, AuditListDto];
   "audit.show": [OneAuditRow, AuditShownDto];
+  "audit.report": [ReportAudit, AuditReportDto];
   "audit.verify": [VerifyAudit, AuditVerifiedDto];
   "audit.calls": [ListReceipts, ReceiptListDto];
   "audit.verifyReceipts": [VerifyReceipts, ReceiptsVerifiedDto];
