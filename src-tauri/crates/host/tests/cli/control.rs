@@ -340,7 +340,7 @@ fn what_a_control_token_cannot_be_is_refused_with_a_way_out() {
     let (home, _core) = Home::with_demo();
     for (args, code, says) in [
         (&["--scope", "cancel"][..], 2, "nothing says what"),
-        (&["--scope", "pause", "--all"], 2, "no scope `pause`"),
+        (&["--scope", "resume", "--all"], 2, "no scope `resume`"),
         (&["--scope", "answer", "--all"], 2, "no scope `answer`"),
         (&["--scope", "cancel", "--all", "--server", "demo"], 2, "everything, or what is named"),
         (&["--scope", "cancel", "--agent", "nobody"], 4, "no agent `nobody`"),

@@ -29,7 +29,10 @@ export const pauseText = {
     begun: (name: string) => `${name} is frozen`,
     ended: (name: string, sent: number) => `${name} continues${sent === 0 ? "" : `; ${plural(sent, "call")} sent`}`,
   },
-  affects: (tasks: number) => (tasks === 0 ? "Nothing runs on it now." : `${plural(tasks, "open task")} stand still.`),
+  affects: (tasks: number) =>
+    tasks === 0
+      ? "Nothing runs on it now."
+      : `${plural(tasks, "open task")} ${tasks === 1 ? "stands" : "stand"} still.`,
   hold: "Hold results that arrive",
   holdNote: "A person decides about each one",
   keep: "Keep it as it is",
