@@ -145,20 +145,30 @@ async fn every_kill_point(story: Story, least: usize) {
             tell.notify_one();
             Fate::Hang
         });
-        let mut world = stage.world(points).await;
-        *scope.lock() = Some(world.supervisor.clone());
-        let whole = async {
-            let agent = world.agent(1).await;
-            stage.drive(&world, agent).await
+        // A core may be killed while it starts.
+        let started = tokio::select! {
+            world = stage.world(points) => Some(world),
+            () = killed.notified() => None,
         };
-        tokio::select! {
-            _ = whole => {}
-            () = killed.notified() => {}
-        }
-        world.kill().await;
-        world.registry = stage.registry.clone();
-        world.connector = stage.scripted.clone();
-        world.start().await;
+        let mut world = match started {
+            Some(mut world) => {
+                *scope.lock() = Some(world.supervisor.clone());
+                let whole = async {
+                    let agent = world.agent(1).await;
+                    stage.drive(&world, agent).await
+                };
+                tokio::select! {
+                    _ = whole => {}
+                    () = killed.notified() => {}
+                }
+                world.kill().await;
+                world.registry = stage.registry.clone();
+                world.connector = stage.scripted.clone();
+                world.start().await;
+                world
+            }
+            None => stage.world(KillPoints::new(|_| Fate::Live)).await,
+        };
         if !stage.memory.lock().replied {
             let agent = world.agent(1).await;
             stage.drive(&world, agent).await.expect("nobody kills it again");

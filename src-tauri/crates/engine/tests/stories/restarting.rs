@@ -323,13 +323,19 @@ async fn every_kill_point(story: Story) {
             tell.notify_one();
             Fate::Hang
         });
-        let mut world = stage.world(points).await;
-        *scope.lock() = Some(world.supervisor.clone());
-        tokio::select! {
-            _ = stage.drive(story, &world) => {}
-            () = killed.notified() => {}
+        // A core may be killed while it starts.
+        let started = tokio::select! {
+            world = stage.world(points) => Some(world),
+            () = killed.notified() => None,
+        };
+        if let Some(mut world) = started {
+            *scope.lock() = Some(world.supervisor.clone());
+            tokio::select! {
+                _ = stage.drive(story, &world) => {}
+                () = killed.notified() => {}
+            }
+            world.kill().await;
         }
-        world.kill().await;
         let world = World::over(
             stage.registry.clone(),
             stage.scripted.clone(),

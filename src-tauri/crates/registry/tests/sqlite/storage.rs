@@ -22,13 +22,16 @@ use super::{Home, key, meddle, open};
 
 const FIXTURES: ContractFixtures = ContractFixtures::of(1);
 
+/// Room for what people decide while the disk is full.
+const RESERVE: u64 = 1_000_000;
+
 /// A small file system in memory, for as long as it lives; `None` where this user may not mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     fn mount(at: &Path) -> Option<Self> {
         fs::create_dir_all(at).expect("a folder");
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m,mode=700", "tmpfs"]).arg(at).output();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=12m,mode=700", "tmpfs"]).arg(at).output();
         mount.is_ok_and(|done| done.status.success()).then(|| Self(at.into()))
     }
 
@@ -59,7 +62,8 @@ impl Drop for SmallDisk {
 
 fn policy() -> Policy {
     Policy {
-        reserve_file_bytes: 500_000,
+        // An empty registry has half a megabyte, which is in its log until that is written back.
+        reserve_file_bytes: RESERVE,
         retention: RetentionPolicy { record_again: Duration::ZERO, ..RetentionPolicy::default() },
         ..Policy::default()
     }
@@ -119,7 +123,7 @@ async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refus
     disk.make_room();
     assert_eq!(registry.try_recording().await, Recording::Possible, "with room everything goes on");
     registry.admit(commit_of(&FIXTURES.call(2_001, 100), Phase::Running)).await.expect("new work too");
-    assert_eq!(fs::metadata(disk.0.join("reserve")).map(|facts| facts.len()).ok(), Some(500_000), "with a new reserve");
+    assert_eq!(fs::metadata(disk.0.join("reserve")).map(|facts| facts.len()).ok(), Some(RESERVE), "with a new reserve");
     assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
     registry.close().await;
     disk.read_only(true);
