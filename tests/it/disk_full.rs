@@ -63,8 +63,9 @@ fn call(gate: &Gate, token: &str, tool: &str, nonce: &str) -> std::thread::JoinH
     std::thread::spawn(move || agent.ask("tools/call", params).ok())
 }
 
-/// A slow call that left before the core knew that the disk is full, and its nonce. What the core writes about other
-/// tasks may tell it first; then the call is refused, as it should be, and the next one tries.
+/// A slow call that left before the core knew that the disk is full and that has no row, and its nonce. What the core
+/// writes about other tasks may tell it first; then the call is refused, as it should be, and the next one tries. So it
+/// does when the log of the registry had room for the row.
 fn call_while_the_disk_fills(
     gate: &Gate,
     disk: &SmallDisk,
@@ -73,6 +74,7 @@ fn call_while_the_disk_fills(
 ) -> (std::thread::JoinHandle<Option<Value>>, String) {
     for (round, ()) in looks().enumerate() {
         let nonce = format!("wanted-{round}");
+        let rows = slow_rows(gate);
         disk.fill();
         let answer = call(gate, token, "slow", &nonce);
         let is_there = || server.seen().calls.contains_key(&nonce);
@@ -82,13 +84,31 @@ fn call_while_the_disk_fills(
             || gate.home().core_log(),
         );
         if has_left {
-            return (answer, nonce);
+            let is_without_row = wait_for(
+                "the call has a row or cannot have one",
+                || is_unrecorded(gate).then_some(true).or_else(|| (slow_rows(gate) > rows).then_some(false)),
+                || gate.home().core_log(),
+            );
+            if is_without_row {
+                return (answer, nonce);
+            }
+            disk.make_room();
+            continue;
         }
         let refused = answer.join().expect("ends").expect("an answer");
         assert!(refused.to_string().contains("too little free space"), "refused for want of room only: {refused}");
         make_room(gate, disk);
     }
     panic!("every call was refused; last state: {}", gate.home().core_log());
+}
+
+/// Tasks of slow calls that have a row.
+fn slow_rows(gate: &Gate) -> usize {
+    gate.home().run(["tasks", "list"]).out.matches(" slow ").count()
+}
+
+fn is_unrecorded(gate: &Gate) -> bool {
+    recording(gate).to_string().contains("1 call not recorded")
 }
 
 /// Makes room and waits until the core records again.

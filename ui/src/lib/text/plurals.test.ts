@@ -14,7 +14,7 @@ const NOUNS =
 /** "1 tasks", "1 open tasks", "1 of them were"; a name can be "1" too, and is followed by verbs. */
 const WRONG = new RegExp(`(?<![\\d.,:/])\\b1 (?:(?:more|new|open|other|earlier|local) )?(?:${NOUNS})\\b`);
 /** "Rows 1 to 1 are" is not asked: the text has a sentence of its own for one row. What stands after "of" is a name. */
-const WRONG_VERB = /(?<![\d.,:/]|to |to ≤ |of )\b1 (?:more |new |open |other )?(?:are|were|have)\b/;
+const WRONG_VERB = /(?<![\d.,:/]|to |to ≤ |of |of ≤ )\b1 (?:more |new |open |other )?(?:are|were|have)\b/;
 
 function* texts(value: unknown, path: string): Generator<readonly [string, (...given: unknown[]) => unknown]> {
   if (typeof value === "function") yield [path, value as (...given: unknown[]) => unknown];
