@@ -28,6 +28,7 @@ type Unused =
   | "budgets.series"
   | "audit.checkpoint"
   | "audit.compareNotes"
+  | "audit.report"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke";

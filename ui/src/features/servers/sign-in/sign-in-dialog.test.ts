@@ -95,10 +95,11 @@ describe("signing in to a server", () => {
   });
 
   it("that is closed before the host is known is given up as soon as it is", async () => {
-    let found: () => void = () => undefined;
+    let find: () => void = () => undefined;
+    const found = new Promise<void>((done) => (find = done));
     const { backend } = open(aNeededSignIn(), {
       "signIns.begin": async () => {
-        await new Promise<void>((done) => (found = done));
+        await found;
         return {
           address: "https://auth.linear.app/",
           host: "auth.linear.app",
@@ -114,7 +115,7 @@ describe("signing in to a server", () => {
     await until("it is begun", () => input(backend, "signIns.begin").length === 1);
     await shown.press("[role=dialog] button", "Cancel");
     expect(input(backend, "signIns.giveUp")).toEqual([]);
-    found();
+    find();
     await until("it is given up", () => input(backend, "signIns.giveUp").length === 1);
     expect(input(backend, "signIns.wait")).toEqual([]);
   });
