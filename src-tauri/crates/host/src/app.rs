@@ -8,6 +8,7 @@ pub(crate) mod agent_doors;
 pub mod compose;
 pub mod core_client;
 pub(crate) mod environment;
+pub(crate) mod folder_watch;
 pub(crate) mod halt_file;
 mod leftover_children;
 pub(crate) mod locked_data_dir;

@@ -6,6 +6,7 @@
 //! checked for weaknesses and licences like the rest.
 
 mod advisories;
+mod denied;
 mod duplicates;
 mod licences;
 mod lock;
@@ -30,6 +31,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     println!("{} packages; known weaknesses as of {}", locked.len(), snapshot.date);
     let mut findings = lock::check(&locked);
     findings.extend(advisories::check(&snapshot, &locked, &rules));
+    findings.extend(denied::check(&locked, &rules));
     findings.extend(duplicates::check(&locked, &rules));
     findings.extend(licences::check(&packages, &rules));
     findings.extend(notices::check(workspace, &packages)?);

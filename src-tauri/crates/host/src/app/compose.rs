@@ -170,7 +170,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;
-    supervisor.spawn("halt file", halt_file.watch(engine.clone(), policy.halt.file_look));
+    supervisor.spawn("halt file", halt_file.watch(engine.clone(), policy.halt.clone()));
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
     let place = CoreSurroundings {
         started: Some(clock.now()),

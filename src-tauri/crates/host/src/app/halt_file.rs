@@ -7,14 +7,25 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use domain::policy::HaltPolicy;
 use domain::server::halt::{HaltEffect, HaltSubject};
 use domain::time::Timestamp;
 use engine::{Engine, StartHalt};
 
+use crate::app::folder_watch::FolderWatch;
+
 /// What tells one file from another of the same name.
 type FileStamp = (Option<SystemTime>, u64, bool);
+
+/// How a look ended.
+pub(crate) enum HaltLook {
+    /// The file is not there, or was obeyed.
+    Settled,
+    /// It could not be looked for, or the halt could not be recorded.
+    TryAgain,
+}
 
 /// The file, and what was made of it.
 pub(crate) struct HaltFile {
@@ -30,33 +41,47 @@ impl HaltFile {
         Self { path, done: None, is_unreadable: false }
     }
 
-    /// Looks for it at intervals, for as long as the core runs.
-    pub(crate) async fn watch(mut self, engine: Engine, every: Duration) {
+    /// Looks for it for as long as the core runs: when the system reports a change of its folder, and at intervals.
+    pub(crate) async fn watch(mut self, engine: Engine, policy: HaltPolicy) {
+        let mut folder = self.path.parent().and_then(|folder| FolderWatch::start(folder).ok());
         loop {
-            tokio::time::sleep(every).await;
-            self.look(&engine).await;
+            // Right away as well: it may have appeared before its folder was watched.
+            let every = match (self.look(&engine).await, &folder) {
+                (HaltLook::Settled, Some(_)) => policy.file_check,
+                (HaltLook::TryAgain, _) | (_, None) => policy.file_look,
+            };
+            let changed = async {
+                match &mut folder {
+                    Some(folder) => folder.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            if let Ok(Err(error)) = tokio::time::timeout(every, changed).await {
+                tracing::info!(%error, "the data directory is not watched any more; the file HALT is looked for at intervals");
+                folder = None;
+            }
         }
     }
 
     /// Looks for it once, and halts when it is there.
-    pub(crate) async fn look(&mut self, engine: &Engine) {
+    pub(crate) async fn look(&mut self, engine: &Engine) -> HaltLook {
         // Not followed: a link halts wherever it leads.
         let found = match fs::symlink_metadata(&self.path) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (self.done, self.is_unreadable) = (None, false);
-                return;
+                return HaltLook::Settled;
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.is_unreadable, true) {
                     tracing::error!(%error, "the file HALT cannot be looked for in the data directory");
                 }
-                return;
+                return HaltLook::TryAgain;
             }
         };
         let stamp = stamp(&found);
         if self.done == Some(stamp) {
-            return;
+            return HaltLook::Settled;
         }
         let start = StartHalt {
             subjects: vec![HaltSubject::Everything],
@@ -67,13 +92,14 @@ impl HaltFile {
         if let Err(error) = engine.halt(start).await {
             // The file stays, so that it is tried again.
             tracing::error!(%error, "the file HALT was found, and the halt could not be recorded");
-            return;
+            return HaltLook::TryAgain;
         }
         tracing::warn!("the file HALT halted all calls");
         if let Err(error) = put_aside(&self.path, &found) {
             tracing::error!(%error, "the file HALT could not be renamed; remove it, or the next start halts again");
             self.done = Some(stamp);
         }
+        HaltLook::Settled
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) accepted: Vec<String>,
     /// Packages that may come in several versions, as `name@version`.
     pub(crate) duplicates: Vec<String>,
+    /// Packages with a known fault, as `name@=version`.
+    pub(crate) denied: Vec<String>,
 }
 
 /// Reads them.
@@ -35,6 +37,7 @@ fn parse(text: &str) -> Result<Rules, String> {
         licences: list("licenses", "allow", "")?,
         accepted: list("advisories", "ignore", "id")?,
         duplicates: list("bans", "skip", "crate")?,
+        denied: list("bans", "deny", "crate")?,
     })
 }
 

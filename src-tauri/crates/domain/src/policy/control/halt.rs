@@ -11,8 +11,12 @@ use crate::policy::SECOND;
 pub struct HaltPolicy {
     /// A cancel that a server has not acknowledged after this is shown as not confirmed. stop.md §2.
     pub confirm_within: Duration,
-    /// How often the file `HALT` is looked for. stop.md §3.2: it works within a second.
+    /// How often the file `HALT` is looked for where the system does not report new files, and after a look that failed.
+    /// stop.md §3.2: it works within a second.
     pub file_look: Duration,
+    /// How often it is looked for where the system reports new files, in case one was not reported: a network file system
+    /// reports only those of this machine. Judgement.
+    pub file_check: Duration,
     /// Characters of a reason at most. The field of the window takes as many.
     pub reason_chars: usize,
     /// Tasks of a halt that one answer lists at most; all of them are counted. Judgement: a few screens.
@@ -29,6 +33,7 @@ impl Default for HaltPolicy {
         Self {
             confirm_within: SECOND * 30,
             file_look: SECOND / 2,
+            file_check: SECOND * 30,
             reason_chars: 300,
             tasks_listed: 200,
             cancels_at_once: 64,
