@@ -13,7 +13,8 @@ pub fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
 /// Bytes as lower-case hex, two digits each.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

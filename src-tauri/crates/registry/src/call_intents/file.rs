@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use domain::digest::hex;
 use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::ports::{CallIntent, RegistryError};
@@ -131,7 +132,7 @@ impl IntentFile {
                 .sealer
                 .seal(place(&id), body.as_bytes())
                 .map_err(|error| RegistryError::Other { operation: "seal an intent", why: error.to_string() })?;
-            begun.push(json!([id, codec::audit::hex(&sealed)]));
+            begun.push(json!([id, hex(&sealed)]));
         }
         let ended: Vec<Value> = batch.ended.iter().map(|id| id.to_string().into()).collect();
         self.commit(begun, ended).await.map_err(|error| errors::of(&self.path, "write intents", error))

@@ -317,9 +317,10 @@ fn encodings_from_before_their_newest_fields_are_read() {
 
 #[test]
 fn the_audit_chain_of_a_fixed_history_ends_in_the_same_hash() {
-    use super::audit::{self, ChainPlace, EncodedAuditRow, TaskParties, hex};
+    use super::audit::{self, ChainPlace, EncodedAuditRow, TaskParties};
     use domain::audit::decision_origin::DecisionOrigin;
     use domain::audit::{Actor, AuditEvent, Subject, Verb};
+    use domain::digest::hex;
     use verify::chain::{ChainRow, RowText, START};
 
     /// Verbs of the first goldens; later ones change no hash of these.

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use domain::digest::hex;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
@@ -15,7 +16,6 @@ use sqlx::{Connection, Row};
 
 use super::errors;
 use super::write::reserve;
-use crate::codec::audit::hex;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {

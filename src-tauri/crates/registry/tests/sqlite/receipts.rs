@@ -177,3 +177,20 @@ async fn a_receipt_takes_less_than_300_bytes_of_the_file() {
     println!("{each} bytes for each of {} receipts", BATCHES * 256);
     assert!(each < 300, "{each} bytes for each receipt, rows of the audit log and indexes included");
 }
+
+#[tokio::test]
+async fn batches_of_any_size_are_stored_whole_and_in_order() {
+    let home = Home::new();
+    let registry = home.open().await;
+    registry.begin_receipts(Timestamp::EPOCH).await.expect("a run begins");
+    let mut stored = 0;
+    for size in [1, 7, 8, 9, 63, 64, 65, 137, 256] {
+        let receipts = (1..=size).map(|number| receipt(stored + number)).collect();
+        let (after, at) = (u64::try_from(stored).expect("a number"), Timestamp::from_millis(1));
+        let batch = ReceiptBatch { after, receipts, at, complete_to: at, missed: None };
+        registry.put_receipts(batch).await.expect("they are stored");
+        stored += size;
+        let found = check(&registry).await;
+        assert_eq!((found.receipts, found.broken), (u64::try_from(stored).expect("a number"), None));
+    }
+}

@@ -9,13 +9,14 @@ pub(crate) mod receipts;
 use std::ops::RangeInclusive;
 
 use domain::audit::AuditEvent;
+use domain::digest::hex;
 use domain::ids::HandleId;
 use domain::ports::{AuditLink, AuditPage, ErasableDetail, RegistryError, SaltedFields};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use verify::chain::{ChainRow, RowText};
 
-use crate::codec::audit::{EncodedAuditRow, EventColumns, handle_in, hex, read};
+use crate::codec::audit::{EncodedAuditRow, EventColumns, handle_in, read};
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{SqliteRegistry, unsigned, whole};

@@ -5,14 +5,14 @@
 use domain::audit::receipt::unclean_end_note;
 use domain::audit::{AuditEvent, Verb};
 use domain::time::Timestamp;
-use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
+use verify::chain::Hash;
 use verify::receipt::{BatchClaim, batch_root};
 
 use super::mutation::MutationOutcome;
 use super::transaction::WriteTransaction;
-use crate::sqlite::tables::audit::receipts::{EncodedBatch, INSERT, ReceiptWrite, fact, newest};
+use crate::sqlite::tables::audit::receipts::{EncodedBatch, ReceiptWrite, fact, insert, newest};
 use crate::sqlite::whole;
 
 impl WriteTransaction<'_> {
@@ -58,18 +58,12 @@ impl WriteTransaction<'_> {
             // An attempt whose outcome did not arrive stored it.
             return Ok(());
         }
-        let mut rows = Vec::with_capacity(put.receipts.len());
-        let mut leaves = Vec::with_capacity(put.receipts.len());
-        for (number, receipt) in (last + 1..).zip(&put.receipts) {
-            let leaf = receipt.leaf(number);
-            rows.push(receipt.row(number, &leaf));
-            leaves.push(leaf);
-        }
+        let leaves: Vec<Hash> = (last + 1..).zip(&put.receipts).map(|(number, receipt)| receipt.leaf(number)).collect();
+        insert(connection, last + 1, &put.receipts, &leaves).await?;
         let claim = BatchClaim { first: last + 1, last: last + put.count(), root: batch_root(leaves) };
         let missed = put.missed.map(|missed| fact(put.at, Verb::ReceiptsMissing, missed.note()));
         let facts: Vec<AuditEvent> = missed.into_iter().chain([fact(put.at, Verb::Called, claim.note())]).collect();
         self.add_audit(connection, &facts).await?;
-        self.batch.add(INSERT).with(Value::Array(rows).to_string());
         self.batch
             .add(
                 "INSERT INTO receipt_batches (number, first, last, root, audit_number, complete_to) \

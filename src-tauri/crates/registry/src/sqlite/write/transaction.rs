@@ -6,12 +6,13 @@
 //! the cache does, so a cache that another process made stale fails the transaction instead of damaging the data.
 
 use domain::audit::AuditEvent;
+use domain::digest::hex;
 use domain::ids::Seq;
 use domain::ports::change::Entity;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::codec::audit::{ChainPlace, EncodedAuditRow, TaskParties, hex};
+use crate::codec::audit::{ChainPlace, EncodedAuditRow, TaskParties};
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::tables::audit;

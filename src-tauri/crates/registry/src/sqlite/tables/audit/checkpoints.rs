@@ -4,6 +4,7 @@
 //! the rows. Nothing is signed or verified here.
 
 use domain::audit::AuditEvent;
+use domain::digest::hex;
 use domain::ports::{Checkpoint, CheckpointUnit, LogKey};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use sqlx::sqlite::SqliteRow;
 use verify::chain::Hash;
 use verify::tree::{Frontier, Subtree};
 
-use crate::codec::audit::hex;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{unsigned, whole};
 

@@ -3,8 +3,13 @@
 //! Arguments become a keyed mark here and are stored nowhere. Numbers are given while writing
 //! (`write/receipt_batches.rs`), where no other batch can come between. Reading is in `read/receipt_pages.rs`, the check in `read/receipt_check.rs`.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use domain::audit::receipt::MissedReceipts;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::digest::hex;
+use domain::ids::{AgentId, ServerId};
 use domain::ports::{Receipt, ReceiptBatch, ReceiptRow, arguments_digest};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -13,7 +18,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use verify::chain::Hash;
 use verify::receipt::{BatchClaim, ReceiptFields};
 
-use crate::codec::audit::hex;
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{unsigned, whole};
@@ -29,35 +33,37 @@ const SELF: Actor = Actor::System("receipts");
 #[derive(Debug)]
 pub(crate) struct EncodedReceipt {
     at: i64,
-    agent: String,
-    server: String,
-    tool: String,
+    agent: Arc<str>,
+    /// Empty where no server has the tool.
+    server: Arc<str>,
+    tool: Arc<str>,
+    /// Empty where the arguments have no mark.
     args_mark: Vec<u8>,
     verdict: &'static str,
     outcome: &'static str,
     took_ms: u64,
     bytes_in: u64,
     bytes_out: u64,
-    handle: String,
+    /// Empty where the call has no task.
+    handle: Arc<str>,
 }
 
 impl EncodedReceipt {
-    fn of(sealer: &Sealer, receipt: &Receipt) -> Self {
-        let text = |id: Option<String>| id.unwrap_or_default();
+    fn of(sealer: &Sealer, receipt: &Receipt, ids: &mut KnownIds) -> Self {
         let mark = |digest: &str| sealer.mark(&[b"call arguments", digest.as_bytes()]);
         let args_mark = receipt.arguments.as_ref().map(|arguments| mark(&arguments_digest(arguments)));
         Self {
             at: receipt.at.as_millis(),
-            agent: receipt.agent.to_string(),
-            server: text(receipt.server.map(|id| id.to_string())),
-            tool: receipt.tool.as_ref().to_owned(),
+            agent: ids.agent(receipt.agent),
+            server: receipt.server.map(|id| ids.server(id)).unwrap_or_default(),
+            tool: Arc::clone(&receipt.tool),
             args_mark: args_mark.iter().flatten().take(MARK_BYTES).copied().collect(),
             verdict: receipt.verdict.word(),
             outcome: receipt.outcome.word(),
             took_ms: u64::try_from(receipt.took.as_millis()).unwrap_or(u64::MAX),
             bytes_in: receipt.bytes_in,
             bytes_out: receipt.bytes_out,
-            handle: text(receipt.handle.map(|id| id.to_string())),
+            handle: receipt.handle.map(|id| Arc::from(id.to_string())).unwrap_or_default(),
         }
     }
 
@@ -81,32 +87,74 @@ impl EncodedReceipt {
         .leaf()
     }
 
-    /// The row as [`INSERT`] reads it.
-    pub(crate) fn row(&self, number: u64, leaf: &Hash) -> Value {
-        let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let mark = Some(hex(&self.args_mark)).filter(|mark| !mark.is_empty());
-        json!([
-            number,
-            self.at,
-            self.agent,
-            named(&self.server),
-            self.tool,
-            mark,
-            self.verdict,
-            self.outcome,
-            whole(self.took_ms),
-            whole(self.bytes_in),
-            whole(self.bytes_out),
-            named(&self.handle),
-            hex(leaf.get(..LEAF_BYTES).unwrap_or_default()),
-        ])
+    /// Adds the values of its row, in the order of [`RECEIPT_COLUMNS`].
+    fn add_values(&self, batch: &mut StatementBatch, number: u64, leaf: &Hash) {
+        let named = |text: &Arc<str>| Some(Arc::clone(text)).filter(|text| !text.is_empty());
+        batch
+            .with(whole(number))
+            .with(self.at)
+            .with(Arc::clone(&self.agent))
+            .with(named(&self.server))
+            .with(Arc::clone(&self.tool))
+            .with(Some(self.args_mark.as_slice()).filter(|mark| !mark.is_empty()))
+            .with(self.verdict)
+            .with(self.outcome)
+            .with(whole(self.took_ms))
+            .with(whole(self.bytes_in))
+            .with(whole(self.bytes_out))
+            .with(named(&self.handle))
+            .with(leaf.get(..LEAF_BYTES).unwrap_or_default());
     }
 }
 
-pub(crate) const INSERT: &str = "INSERT INTO receipts (number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, \
-     bytes_out, handle, leaf) \
-     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, unhex(value ->> 5), value ->> 6, value ->> 7, \
-     value ->> 8, value ->> 9, value ->> 10, value ->> 11, unhex(value ->> 12) FROM json_each(?)";
+/// The texts of ids that were met in a batch: most calls are of few agents to few servers.
+#[derive(Default)]
+struct KnownIds {
+    agents: BTreeMap<AgentId, Arc<str>>,
+    servers: BTreeMap<ServerId, Arc<str>>,
+}
+
+impl KnownIds {
+    fn agent(&mut self, id: AgentId) -> Arc<str> {
+        Arc::clone(self.agents.entry(id).or_insert_with(|| id.to_string().into()))
+    }
+
+    fn server(&mut self, id: ServerId) -> Arc<str> {
+        Arc::clone(self.servers.entry(id).or_insert_with(|| id.to_string().into()))
+    }
+}
+
+/// Rows that one statement writes, the most first. Few sizes, so that their prepared statements are reused. Judgement: 64
+/// rows cost as much each as 256, and an agent alone seldom has more than a few a second.
+const ROWS_AT_ONCE: [usize; 3] = [64, 8, 1];
+
+/// Writes these receipts, whose numbers begin at `first`, with their leaves.
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    first: u64,
+    receipts: &[EncodedReceipt],
+    leaves: &[Hash],
+) -> Result<(), sqlx::Error> {
+    let mut rows = (first..).zip(receipts.iter().zip(leaves));
+    let mut left = receipts.len();
+    for size in ROWS_AT_ONCE {
+        while left >= size {
+            let mut batch = StatementBatch::default();
+            batch.add(&insert_text(size));
+            for (number, (receipt, leaf)) in rows.by_ref().take(size) {
+                receipt.add_values(&mut batch, number, leaf);
+            }
+            batch.run(connection).await?;
+            left -= size;
+        }
+    }
+    Ok(())
+}
+
+fn insert_text(rows: usize) -> String {
+    let row = format!("({})", vec!["?"; RECEIPT_COLUMNS.split(',').count()].join(", "));
+    format!("INSERT INTO receipts ({RECEIPT_COLUMNS}) VALUES {}", vec![row; rows].join(", "))
+}
 
 /// A change of receipts, ready to write.
 #[derive(Debug)]
@@ -143,7 +191,8 @@ impl EncodedBatch {
     /// Marks the arguments, which takes as long as parsing them.
     pub(crate) fn of(sealer: &Sealer, batch: &ReceiptBatch) -> Self {
         let ReceiptBatch { after, receipts, at, complete_to, missed } = batch;
-        let receipts = receipts.iter().map(|receipt| EncodedReceipt::of(sealer, receipt)).collect();
+        let mut ids = KnownIds::default();
+        let receipts = receipts.iter().map(|receipt| EncodedReceipt::of(sealer, receipt, &mut ids)).collect();
         Self { after: *after, receipts, at: *at, complete_to: *complete_to, missed: *missed }
     }
 
@@ -216,7 +265,7 @@ pub(crate) fn removal_mark(sealer: &Sealer, number: u64, claim: &BatchClaim, rem
     ])
 }
 
-/// The columns that [`read_receipt`] reads.
+/// The columns of a receipt, as they are written and read.
 pub(crate) const RECEIPT_COLUMNS: &str =
     "number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle, leaf";
 
