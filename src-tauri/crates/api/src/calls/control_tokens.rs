@@ -244,7 +244,7 @@ impl Api {
             )),
             (false, true) => Err(usage(
                 "a control token reaches everything, or what is named",
-                "Leave out `--all`, or the agents, servers and tools.",
+                "Leave out `--all`, or `--agent`, `--server`, `--tool` and `--own-tasks`.",
             )),
             (true, true) | (false, false) => Ok(reach),
         }

@@ -40,7 +40,8 @@ impl Api {
         Ok(RuleList { rules: self.all_rules().await? })
     }
 
-    /// Puts a rule, replacing the one of the same scope; one that says nothing takes that away.
+    /// Puts a rule, replacing the one of the same scope; one that says nothing removes it. Where there is none, removing it
+    /// changes and records nothing.
     ///
     /// # Errors
     /// When the scope is unknown, a time is missing or out of range, a limit cannot be, or it cannot be recorded.
@@ -49,13 +50,12 @@ impl Api {
         let mut rule = self.rule(&input).await?;
         let remove = rule.is_empty();
         let scopes = self.registry.rules().await?;
-        if let Some(before) = scopes.iter().find(|kept| kept.scope == rule.scope) {
+        let before = scopes.iter().find(|kept| kept.scope == rule.scope);
+        if let Some(before) = before {
             rule.version = before.version.saturating_add(1);
-        }
-        if !remove
-            && scopes.len() >= self.policy.gateway.rules_max
-            && scopes.iter().all(|kept| kept.scope != rule.scope)
-        {
+        } else if remove {
+            return Ok(RuleList { rules: self.all_rules().await? });
+        } else if scopes.len() >= self.policy.gateway.rules_max {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("there are {} rules already", scopes.len()),

@@ -9,10 +9,10 @@ use api::calls::control_tokens::{
 };
 use api::dto::moment;
 use api::format::time;
-use api::{ApiError, Code};
 use clap::{Args, Subcommand};
 
 use super::halt::tool;
+use super::input::run_time::span;
 use super::output::screen::Screen;
 use super::output::sentences;
 use super::output::sentences::one_line;
@@ -108,7 +108,7 @@ async fn add(input: AddControlArgs, config: &Config, screen: &Screen) -> Command
         per_hour: input.per_hour,
         needs_reason: input.needs_reason,
         needs_plan: input.needs_plan,
-        valid_ms: input.until.as_deref().map(span_ms).transpose()?,
+        valid_ms: input.until.as_deref().map(span).transpose()?,
     };
     let added: ControlTokenAdded = CoreClient::attach(config)?.request("controlTokens.add", &input).await?;
     if screen.is_json() {
@@ -182,34 +182,4 @@ fn reach_words(token: &ControlTokenFacts) -> String {
         (None, _) => {}
     }
     if parts.is_empty() { "all tasks".to_owned() } else { format!("tasks {}", parts.join(", ")) }
-}
-
-/// `90s`, `15m`, `12h` or `30d` in milliseconds.
-fn span_ms(text: &str) -> Result<u64, ApiError> {
-    let units = [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-    units
-        .into_iter()
-        .find_map(|(unit, millis)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(millis))
-        .ok_or_else(|| {
-            ApiError::new(
-                Code::Usage,
-                format!("`{}` is not a length of time", one_line(text)),
-                "Write a number with its unit, such as `90s`, `15m`, `12h` or `30d`.",
-            )
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_length_of_time_has_a_unit_and_never_overflows() {
-        for (text, millis) in [("90s", 90_000), ("15m", 900_000), ("12h", 43_200_000), ("30d", 2_592_000_000)] {
-            assert_eq!(span_ms(text).ok(), Some(millis), "`{text}`");
-        }
-        for bad in ["", "30", "d", "-1d", "1.5h", "99999999999999999d", "1 d"] {
-            assert!(span_ms(bad).is_err(), "`{bad}` is refused");
-        }
-    }
 }

@@ -11,6 +11,7 @@ use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, ServerDto, WhoIsAsked};
 use api::format::time;
 use api::format::tokens::grouped;
 use api::suggestion::did_you_mean;
+use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::input::run_time::{self, span};
@@ -136,8 +137,15 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
         }
         RulesCommand::Set(input) => set(*input, config, screen).await,
         RulesCommand::Unset(scope) => {
-            let rule = blank(scope.named());
-            let list: RuleList = CoreClient::attach(config)?.request("rules.put", &rule).await?;
+            let (core, scope) = (CoreClient::attach(config)?, scope.named());
+            let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
+            let was_there = kept.rules.iter().any(|rule| rule.scope == scope);
+            // Asked for in any case: it names a server or an agent that is unknown.
+            let list: RuleList = core.request("rules.put", &blank(scope)).await?;
+            if !was_there {
+                let hint = "List the rules with `taskwarden rules list`.";
+                return Err(ApiError::new(Code::NotFound, "there is no such rule", hint));
+            }
             print(&list, screen)
         }
     }

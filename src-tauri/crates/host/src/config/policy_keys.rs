@@ -47,7 +47,7 @@ impl Setting for Duration {
         let seconds = match unit {
             "ms" => number / 1_000.0,
             "s" => number,
-            "min" => number * 60.0,
+            "min" | "m" => number * 60.0,
             "h" => number * 3_600.0,
             "d" => number * 86_400.0,
             _ => return None,

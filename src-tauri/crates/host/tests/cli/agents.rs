@@ -109,6 +109,9 @@ fn rules_are_set_field_by_field_and_taken_away() {
     let kept = home.ok(&["rules", "list"]).out;
     assert!(kept.contains("result 20,000 hold"), "the rule for all that the agent starts stands: {kept}");
     home.ok(&["rules", "unset", "--agent", "claude"]);
+    let again = home.run(&["rules", "unset", "--agent", "claude", "--json"]);
+    assert_eq!((again.code, &again.error()["message"]), (Some(4), &"there is no such rule".into()), "{again:?}");
+    assert!(home.run(&["rules", "unset", "--agent", "nobody"]).err.contains("nobody"), "an agent that is unknown");
     assert_eq!(home.run(&["rules", "set", "--server", "demo", "--task-after", "soon"]).code, Some(2));
     assert_eq!(home.run(&["rules", "set", "--agent", "nobody", "--ask", "both"]).code, Some(4));
     let list = home.ok(&["rules", "unset", "--server", "demo", "--tool", "tidy_downloads", "--json"]);

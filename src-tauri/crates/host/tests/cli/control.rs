@@ -345,7 +345,7 @@ fn what_a_control_token_cannot_be_is_refused_with_a_way_out() {
         (&["--scope", "cancel", "--all", "--server", "demo"], 2, "everything, or what is named"),
         (&["--scope", "cancel", "--agent", "nobody"], 4, "no agent `nobody`"),
         (&["--scope", "cancel", "--all", "--per-call", "0"], 2, "cannot end 0 tasks"),
-        (&["--scope", "cancel", "--all", "--until", "soon"], 2, "not a length of time"),
+        (&["--scope", "cancel", "--all", "--until", "soon"], 2, "not a duration"),
     ] {
         let ran = home.run(&[&["control", "add", "watch", "--json"], args].concat());
         let message = ran.error()["message"].to_string();

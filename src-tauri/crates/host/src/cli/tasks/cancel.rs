@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use api::calls::plans::MakePlan;
 use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
+use api::dto::pause::TaskPauseKind;
 use api::dto::plan::BulkActDto;
 use api::dto::task::facts::CancelStateDto;
 use api::format::time::count;
@@ -182,6 +183,15 @@ fn print_state(stop: &CancelOutcomeDto, screen: &Screen) {
     let intent = stop.task.as_ref().and_then(|task| task.intent.as_ref());
     let sent = intent.is_none_or(|wish| wish.sent_at.is_some());
     screen.line(&format!("{id}  {}{why}", sentences::cancel_state(stop.state, server, sent)));
+    let is_frozen = stop
+        .task
+        .as_ref()
+        .and_then(|task| task.paused.as_ref())
+        .is_some_and(|pause| pause.kind == TaskPauseKind::Frozen);
+    if stop.state == CancelStateDto::Asked && is_frozen {
+        let server = one_line(server);
+        screen.note(&format!("{server} is frozen and reads this once it runs again: `taskwarden unpause {server}`."));
+    }
 }
 
 /// `16 tasks: 12 cancelled, 3 acknowledged, 1 refused`.

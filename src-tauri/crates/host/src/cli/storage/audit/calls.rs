@@ -8,6 +8,7 @@ use api::format::time::span_ms;
 use clap::Args;
 
 use crate::app::core_client::CoreClient;
+use crate::cli::input::run_time::moment;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{one_line, short_id};
@@ -16,7 +17,7 @@ use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(crate) struct CallsArgs {
-    /// Only calls answered from this time on, such as `2026-11-21` or `2026-11-21T22:00:00Z`.
+    /// Only calls answered from this time on, such as `2026-11-21`, `2026-11-21T22:00:00Z`, or `2h` for two hours ago.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only calls answered before this time.
@@ -52,8 +53,8 @@ impl CallsArgs {
     fn filter(&self) -> ReceiptFilterDto {
         let Self { since, until, agent, server, tool, verdict, outcome, task, limit: _, before: _ } = self;
         ReceiptFilterDto {
-            since: since.clone(),
-            until: until.clone(),
+            since: since.as_deref().map(moment),
+            until: until.as_deref().map(moment),
             agent: agent.clone(),
             server: server.clone(),
             tool: tool.clone(),

@@ -7,6 +7,7 @@ use api::dto::core::audit::{AuditListDto, AuditRowDto, AuditShownDto};
 use clap::Args;
 
 use crate::app::core_client::CoreClient;
+use crate::cli::input::run_time::moment;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{one_line, short_id};
@@ -19,7 +20,7 @@ const HASH_CHARS: usize = 12;
 /// The same words wherever rows are chosen.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AuditFilterArgs {
-    /// Only rows from this time on, such as `2026-11-21` or `2026-11-21T22:00:00Z`.
+    /// Only rows from this time on, such as `2026-11-21`, `2026-11-21T22:00:00Z`, or `2h` for two hours ago.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only rows before this time.
@@ -51,6 +52,8 @@ pub(crate) struct AuditFilterArgs {
 impl From<AuditFilterArgs> for AuditFilterDto {
     fn from(args: AuditFilterArgs) -> Self {
         let AuditFilterArgs { since, until, actor, verb, subject, server, agent, task, text } = args;
+        let moment = |text: Option<String>| text.as_deref().map(moment);
+        let (since, until) = (moment(since), moment(until));
         Self { first: None, last: None, since, until, actor, verbs: verb, subject, server, agent, task, text }
     }
 }
