@@ -1,5 +1,15 @@
 /* Made-up logs for the stories and tests of this screen. */
-import type { ApiError, AuditListDto, AuditRowDto, AuditShownDto, ListAudit, ReceiptDto } from "$lib/bindings";
+import type {
+  ApiError,
+  AuditListDto,
+  AuditRowDto,
+  AuditShownDto,
+  ListAudit,
+  ListReceipts,
+  ReceiptDto,
+  ReceiptListDto,
+} from "$lib/bindings";
+import { aReceipt } from "$lib/fake-core/audit/receipts";
 import { aRow, hashOf } from "$lib/fake-core/audit/rows";
 import { STORY_NOW } from "$lib/fake-core/story";
 
@@ -66,5 +76,15 @@ export function growing(): (input: ListAudit) => AuditListDto {
     next: 18_105,
     first: 1,
     last: limit === 1 ? 18_216 : 18_204,
+  });
+}
+
+/** Pages of receipts to which three were added since. */
+export function growingCalls(): (input: ListReceipts) => ReceiptListDto {
+  return ({ limit }) => ({
+    rows: Array.from({ length: 100 }, (_, at) => aReceipt(4_711 - at, 4_711, STORY_NOW)),
+    next: 4_612,
+    first: 1,
+    last: limit === 1 ? 4_714 : 4_711,
   });
 }

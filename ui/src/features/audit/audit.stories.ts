@@ -1,7 +1,17 @@
 /* The Audit screen in every state. */
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Audit from "./Audit.svelte";
-import { FAILED, growing, HOSTILE, HOSTILE_CALLS, logOf, NOT_LINKED, SPARSE, throws } from "./audit.example";
+import {
+  FAILED,
+  growing,
+  growingCalls,
+  HOSTILE,
+  HOSTILE_CALLS,
+  logOf,
+  NOT_LINKED,
+  SPARSE,
+  throws,
+} from "./audit.example";
 
 const HASH = "#/audit";
 const CALLS = "#/audit/calls";
@@ -95,6 +105,35 @@ export default {
     calls: story(Audit, {}, { hash: CALLS }),
     "calls, a million": story(Audit, {}, { hash: CALLS, fake: { receipts: 1_234_567 } }),
     "calls, none yet": story(Audit, {}, { hash: CALLS, fake: { receipts: 0 } }),
+    "calls, one": story(Audit, {}, { hash: CALLS, fake: { receipts: 1 } }),
+    "calls, 10,000, scrolled": story(
+      Audit,
+      {},
+      { hash: CALLS, fake: { receipts: 10_000 }, keys: ["j", "End", "End", "End", "End"] },
+    ),
+    "calls, newer ones": story(Audit, {}, { hash: CALLS, fake: { calls: { "audit.calls": growingCalls() } } }),
+    "calls, one open": story(Audit, {}, { hash: `${CALLS}-18202`, fake: { receipts: 18_204 } }),
+    "calls, one open, refused": story(Audit, {}, { hash: CALLS, fake: { receipts: 30 }, keys: ["j", "j", "Enter"] }),
+    "calls, one open, not loaded": story(
+      Audit,
+      {},
+      { hash: `${CALLS}-12002?agent=order-bot`, fake: { receipts: 18_204 } },
+    ),
+    "calls, one open, hostile text": () =>
+      story(Audit, {}, { hash: `${CALLS}-30`, fake: { receipts: 30, receiptChanges: HOSTILE_CALLS } }),
+    "calls, one open, changed": story(
+      Audit,
+      {},
+      { hash: `${CALLS}-28`, fake: { receipts: 30, receiptChanges: { 28: { fits: false } } } },
+    ),
+    "calls, not on record": story(Audit, {}, { hash: `${CALLS}-99999`, fake: { receipts: 30 } }),
+    "calls, all filters": story(
+      Audit,
+      {},
+      {
+        hash: `${CALLS}?since=2026-11-20&until=2026-11-22T10:00:00Z&agent=order-bot&server=warehouse&tool=backfill_orders&outcome=task&verdict=allowed&task=hdl_0000000`,
+      },
+    ),
     "calls, filtered": story(Audit, {}, { hash: `${CALLS}?agent=order-bot&server=warehouse&outcome=refused` }),
     "calls, no match": story(Audit, {}, { hash: `${CALLS}?tool=nothing`, fake: { receipts: 30 } }),
     "calls, no match so far": story(Audit, {}, { hash: `${CALLS}?tool=nothing`, fake: { receipts: 1_234_567 } }),

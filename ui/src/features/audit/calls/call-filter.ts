@@ -1,8 +1,19 @@
-/* Which calls are shown, and the address that keeps it: `#/audit/calls?agent=order-bot&outcome=refused`. Pure. */
+/* Which calls are shown and which one is open, and the address that keeps it:
+   `#/audit/calls-4711?agent=order-bot&outcome=refused`. Pure. */
 import type { ReceiptFilterDto } from "$lib/bindings";
+import { rowNumber } from "../row-number";
 
 /** In the place of a row in the address. */
 export const CALLS = "calls";
+
+/** The number of the open call, null for none; null as a whole where the address is not one of calls. */
+export function callPlace(id: string | null): { readonly number: number | null } | null {
+  if (id === CALLS) return { number: null };
+  const number = id?.startsWith(`${CALLS}-`) ? rowNumber(id.slice(CALLS.length + 1)) : null;
+  return number === null ? null : { number };
+}
+
+export const callsPlace = (number: number | null): string => (number === null ? CALLS : `${CALLS}-${number}`);
 
 export const NO_CALL_FILTER: ReceiptFilterDto = {
   since: null,

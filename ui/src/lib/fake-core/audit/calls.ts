@@ -68,7 +68,7 @@ export function auditCalls(state: CoreState): AuditCalls {
     "audit.calls": ({ filter, before, limit }) => {
       const last = state.receipts;
       const rows: ReceiptDto[] = [];
-      let at = before === null ? last : before - 1;
+      let at = Math.min(last, before === null ? last : before - 1);
       const end = Math.max(1, at - NUMBERS_OF_A_CALL + 1);
       for (; at >= end && rows.length < (limit ?? PAGE_ROWS); at -= 1) {
         const receipt = aReceipt(at, last, state.now(), state.receiptChanges[at]);

@@ -1,5 +1,6 @@
 /* Text of the calls on the Audit screen: what each call of an agent left behind. */
-import { count } from "$lib/format/count";
+import { count, plural } from "$lib/format/count";
+import { duration } from "$lib/format/time";
 
 const VERDICT_LABELS: Readonly<Record<string, string>> = {
   allowed: "allowed",
@@ -22,15 +23,41 @@ const OUTCOME_LABELS: Readonly<Record<string, string>> = {
   refused: "refused",
 };
 
+/** What a refusal and a first answer mean. A result needs no explanation. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  halted: "Work was halted there. The call was not sent.",
+  noAccess: "The agent has no access to this server. The call was not sent.",
+  overLimit: "The agent called more often than it may. The call was not sent.",
+  unknownTool: "No server has a tool of this name.",
+  invalid: "The request could not be read. It was not sent.",
+  notRecorded: "The call could not be recorded, so it was not sent.",
+  toolError: "The tool ran and reported a failure.",
+  error: "The server answered with an error in place of a result.",
+  question: "The server asked a question first. The answer to it is a call of its own.",
+  task: "The call became a task. How that ends is shown there and in the log.",
+  cancelled: "The agent hung up, or the call was cancelled, before there was an answer.",
+  lost: "The call was sent, and its reply was lost. The server may have done the work.",
+  notSent: "The server could not be reached. The call was not sent.",
+};
+
 /** A word that this version does not know is shown as it came. */
 const label = (labels: Readonly<Record<string, string>>, word: string) =>
   Object.hasOwn(labels, word) ? (labels[word] ?? word) : word;
 export const verdictLabel = (word: string): string => label(VERDICT_LABELS, word);
 export const outcomeLabel = (word: string): string => label(OUTCOME_LABELS, word);
 
+/** What it means that a call was refused or answered so; empty where the words say it all. */
+export const meaning = (verdict: string, outcome: string): string =>
+  [verdict, outcome].map((word) => (Object.hasOwn(MEANINGS, word) ? (MEANINGS[word] ?? "") : "")).find(Boolean) ?? "";
+export const tookText = (tookMs: number): string => (tookMs < 1000 ? `${count(tookMs)} ms` : duration(tookMs));
+
+const range = (first: number, last: number) =>
+  first === last ? `Call ${count(first)}` : `Calls ${count(first)} to ${count(last)}`;
+
 export const callsText = {
   tab: "Part of the audit",
   tabs: { log: "Log", calls: "Calls" },
+  title: "Calls of agents",
   list: "Calls of agents",
   columns: {
     time: "Answered",
@@ -41,29 +68,28 @@ export const callsText = {
     outcome: "First answer",
     took: "Took",
   },
-  range: (first: number, last: number) =>
-    first === last ? `Call ${count(first)}` : `Calls ${count(first)} to ${count(last)}`,
-  filter: "Filter",
+  range,
+  loaded: (calls: number) => `${plural(calls, "call")} loaded, more may match`,
+  matches: (calls: number) => `${plural(calls, "call")} ${calls === 1 ? "matches" : "match"}`,
+  newer: (calls: number | null) => (calls === null ? "Show newer calls" : `Show ${plural(calls, "newer call")}`),
+  newerSaid: "There are newer calls.",
   any: {
+    since: "Any time",
     agent: "Any agent",
     server: "Any server",
     verdict: "Any verdict",
     outcome: "Any answer",
   },
+  choose: { since: "When", agent: "Agent", server: "Server", verdict: "Verdict", outcome: "First answer" },
+  chips: { until: "before", task: "task" },
   tool: "Whole name of a tool",
-  clear: "Clear the filter",
-  refresh: "Show newer calls",
   noServer: "no server",
-  ms: (took: number) => `${count(took)} ms`,
   changed: "changed",
   changedWhy: "Its fields do not give its hash: the receipt was changed after it was written, or the disk is damaged.",
-  openTask: "Open the task",
   failed: "The calls could not be read",
-  unreadable: "This filter cannot be used",
   moreFailed: "The calls before could not be read.",
-  again: "Try again",
-  lookBack: "Look further back",
   lookedTo: (call: number) => `No further match down to call ${count(call)}`,
+  noneTo: (call: number) => `No match down to call ${count(call)}`,
   none: "No call matches",
   empty: {
     title: "No call yet",
@@ -75,5 +101,21 @@ export const callsText = {
     up: "Previous call",
     newer: "Show newer calls",
     filter: "Filter by tool",
+    close: "Close the call",
   },
+} as const;
+
+export const callText = {
+  what: (agent: string) => [`${agent} called `, ` on `] as const,
+  task: "Task",
+  sent: "Arguments",
+  answer: "Answer",
+  mark: "Mark",
+  markWhy: "Calls with equal arguments have equal marks. The arguments themselves are never part of the audit.",
+  noMark: "none",
+  ofAgent: (agent: string) => `All calls of ${agent}`,
+  ofTool: (tool: string) => `All calls of ${tool}`,
+  gone: "This call is not on record",
+  goneWhy: "Receipts are removed after some time. The storage settings say when.",
+  failed: "The call could not be read",
 } as const;

@@ -57,6 +57,5 @@ export const filterText = {
   textHint: "Words of the note",
   nameHint: "Name or id",
   oldRows: "Rows of layout 1, which early versions wrote, name no server and no agent: this filter never finds them.",
-  none: { title: "No row matches" },
   unreadable: "This filter cannot be used",
 } as const;

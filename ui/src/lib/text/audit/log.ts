@@ -39,6 +39,7 @@ export const auditText = {
   newerSaid: "Newer rows were written.",
   lookedTo: (row: number) => `No further match down to row ${count(row)}`,
   noneTo: (row: number) => `No match down to row ${count(row)}`,
+  none: "No row matches",
   lookBack: "Look further back",
   lookBackWhy: "Older rows have not been searched yet.",
   failed: "The audit log could not be read",
