@@ -8,6 +8,8 @@ import { DISK_FULL } from "$lib/fake-core/storage";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
 import "$lib/design/base.css";
+import { makeAgents, makeServers } from "$lib/fake-core/entities";
+import { aPause } from "$lib/pause/pause.example";
 import { STORY_NOW } from "$lib/fake-core/story";
 
 const query = new URLSearchParams(location.search);
@@ -28,6 +30,16 @@ const options: FakeOptions = {
   core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
 };
 if (query.has("halt")) options.halt = ["confirmed", "notConfirmed", "acknowledged", "confirmed", "requested"];
+if (query.has("pause")) {
+  options.agents = makeAgents(number("agents", AGENTS), STORY_NOW).map((agent, at) =>
+    at === 0 ? { ...agent, paused: aPause({ agent: agent.name, waiting: 3, mustChoose: true }) } : agent,
+  );
+  options.servers = makeServers(number("servers", SERVERS), STORY_NOW).map((server) =>
+    server.name === "docs"
+      ? { ...server, frozen: aPause({ server: server.name, processes: { stopped: 4, moving: 0, foreign: 0 } }) }
+      : server,
+  );
+}
 if (query.has("still")) {
   options.now = STORY_NOW;
   clock.freeze(STORY_NOW);

@@ -3,6 +3,7 @@ import type { ApiError, RuleDto, TaskRow } from "$lib/bindings";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { makeAgents } from "$lib/fake-core/entities";
 import { makeRow } from "$lib/fake-core/rows";
+import { aPause } from "$lib/pause/pause.example";
 import { anAgent } from "./agents.example";
 import Screen from "./AgentsScreen.svelte";
 
@@ -22,29 +23,27 @@ const PAUSED_AT = "2026-11-21T14:12:00.000Z";
 const paused = [
   anAgent("claude-code", {
     openTasks: 4,
-    paused: {
-      id: "pau_1",
+    paused: aPause({
       agent: "claude-code",
-      server: null,
       since: PAUSED_AT,
-      by: "mara",
       reason: "it writes to the wrong month",
       holdsResults: true,
       waiting: 3,
       mustChoose: true,
-      processes: null,
-    },
+    }),
   }),
   ...designed.slice(1),
 ];
-const waiting = [0, 1, 2].map((at): TaskRow => ({
+const waitingCall = (at: number, change: Partial<TaskRow> = {}): TaskRow => ({
   ...makeRow(at, "waiting", STORY_NOW),
   agent: "claude-code",
   agentId: "agt_claude-code",
   group: "moving",
   openRequests: 0,
   paused: { kind: "agentPaused", since: PAUSED_AT },
-}));
+  ...change,
+});
+const waiting = [0, 1, 2].map((at) => waitingCall(at));
 const rule: RuleDto = {
   scope: { kind: "agent", agent: "agt_claude-code" },
   asked: "agentThenPeople",
@@ -66,6 +65,20 @@ const hostile = anAgent("hostile", {
   openTasks: 999_999,
   waiting: 88_888,
 });
+const hostilePause = [
+  {
+    ...hostile,
+    paused: aPause({ agent: "hostile", by: `control:ctl_${long}`, reason: `<b>\u202E${long}`, waiting: 100 }),
+  },
+  ...designed,
+];
+const hostileCalls = Array.from({ length: 100 }, (_, at) =>
+  waitingCall(at, {
+    agent: "hostile",
+    agentId: "agt_hostile",
+    tool: at === 0 ? `<img src=x>\u202E${long}` : `tool_${at}`,
+  }),
+);
 const screen = (
   hash: string,
   fake: NonNullable<Parameters<typeof story>[2]>["fake"] = {},
@@ -86,12 +99,37 @@ export default {
     error: screen("", { connection: "lost" }),
     stale: screen("", { connection: "stale" }),
     opened: screen("/agt_claude-code"),
+    "paused, in the list": screen("", { agents: paused }),
     "paused, opened": screen("/agt_claude-code", { agents: paused }),
     "paused, ending": screen(
       "/agt_claude-code",
       { agents: paused, tasks: waiting },
       { click: ["aside footer button:has-text('Resume')"] },
     ),
+    "paused, ending, nothing waits": screen(
+      "/agt_claude-code",
+      { agents: paused },
+      { click: ["aside footer button:has-text('Resume')"] },
+    ),
+    "paused, ending, calls not read": screen(
+      "/agt_claude-code",
+      {
+        agents: paused,
+        calls: {
+          "pauses.list": () => {
+            throw refused;
+          },
+        },
+      },
+      { click: ["aside footer button:has-text('Resume')"] },
+    ),
+    "paused, hostile": () => screen("/agt_hostile", { agents: hostilePause }),
+    "paused, ending, hostile": () =>
+      screen(
+        "/agt_hostile",
+        { agents: hostilePause, tasks: hostileCalls },
+        { click: ["aside footer button:has-text('Resume')"] },
+      ),
     pausing: screen("/agt_claude-code", {}, { click: ["aside footer button:has-text('Pause')"] }),
     "opened, with a learned timeout": screen("/agt_claude-code", {
       agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })],

@@ -5,7 +5,6 @@ import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
 import { coarse, duration, ms, until } from "$lib/format/time";
 import { standing } from "$lib/server/standing";
-import { pauseText } from "$lib/text/halt/pause";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthStatus {
@@ -16,17 +15,12 @@ export interface HealthStatus {
 }
 
 export function healthStatus(server: ServerDto, now: number): HealthStatus {
-  if (server.agreed && server.frozen)
-    return {
-      tone: "attention",
-      icon: "pause",
-      word: pauseText.server.state,
-      small: text.health.since(coarse(now - ms(server.frozen.since))),
-    };
   const how = standing(server);
   switch (how) {
     case "notAgreed":
       return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
+    case "frozen":
+      return { tone: "attention", icon: "pause", word: text.health.frozen, small: since(server.frozen?.since, now) };
     case "up":
       return { tone: "success", icon: "check", word: text.health.up, small: newsWord(server) };
     case "connecting":
@@ -38,7 +32,7 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
         tone: "attention",
         icon: "key",
         word: text.health.blocked,
-        small: server.signIn?.state === "waiting" ? text.health.signingIn : since(server.health, now),
+        small: server.signIn?.state === "waiting" ? text.health.signingIn : since(server.health.since, now),
       };
     case "down":
       return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
@@ -52,12 +46,12 @@ function newsWord(server: ServerDto): string {
   return server.pushes ? text.health.pushes : text.health.asked;
 }
 
-function since(health: HealthDto, now: number): string {
-  return health.since === null ? "" : text.health.since(coarse(now - ms(health.since)));
+function since(moment: string | null | undefined, now: number): string {
+  return moment == null ? "" : text.health.since(coarse(now - ms(moment)));
 }
 
 function retry(health: HealthDto, now: number): string {
-  return health.retryAt === null ? since(health, now) : text.health.retry(until(health.retryAt, now));
+  return health.retryAt === null ? since(health.since, now) : text.health.retry(until(health.retryAt, now));
 }
 
 /** Where it is, in one word. */

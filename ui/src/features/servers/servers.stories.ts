@@ -1,7 +1,9 @@
 /* The servers screen in every state. */
-import type { ApiError, ServerLogLine, ToolChangesDto } from "$lib/bindings";
+import type { ApiError, ServerLogLine, TaskRow, ToolChangesDto } from "$lib/bindings";
 import { makeServer, TOOLS } from "$lib/fake-core/entities";
+import { makeRow } from "$lib/fake-core/rows";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
+import { aPause } from "$lib/pause/pause.example";
 import AddServer from "./add/AddServer.svelte";
 import { EMPTY, type Draft } from "./add/server-draft";
 import Servers from "./Servers.svelte";
@@ -77,21 +79,22 @@ const frozen = designed.map((server) =>
   server.name === "docs"
     ? {
         ...server,
-        frozen: {
-          id: "pau_1",
-          agent: null,
+        frozen: aPause({
           server: "docs",
-          since: "2026-11-21T14:12:00.000Z",
-          by: "mara",
-          reason: "",
-          holdsResults: false,
           waiting: 2,
           mustChoose: true,
-          processes: { stopped: 4, moving: 0, foreign: 1 },
-        },
+          processes: { stopped: 4, moving: 1, foreign: 1 },
+        }),
       }
     : server,
 );
+const atFrozen = [0, 1].map((at): TaskRow => ({
+  ...makeRow(at, "waiting", STORY_NOW),
+  server: "docs",
+  group: "moving",
+  openRequests: 0,
+  paused: { kind: "serverFrozen", since: "2026-11-21T14:12:00.000Z" },
+}));
 const long = "x".repeat(100_000);
 const hostile = aServer("hostile", {
   address: {
@@ -213,6 +216,21 @@ export default {
     ),
     "opened, down": story(Servers, {}, { fake: { servers: [down, ...designed] }, hash: `#/servers/${down.name}` }),
     frozen: story(Servers, {}, { fake: { servers: frozen }, hash: "#/servers/docs" }),
+    "frozen, in the list": story(Servers, {}, { fake: { servers: frozen }, hash: "#/servers" }),
+    "frozen, health": story(
+      Servers,
+      {},
+      { fake: { servers: frozen }, hash: "#/servers/docs", click: ["[role=tab] >> nth=2"] },
+    ),
+    thawing: story(
+      Servers,
+      {},
+      {
+        fake: { servers: frozen, tasks: atFrozen },
+        hash: "#/servers/docs",
+        click: ["aside footer button:has-text('Thaw')"],
+      },
+    ),
     freezing: story(
       Servers,
       {},

@@ -40,7 +40,8 @@ export function percent({ progress }: Pick<TaskDto, "progress">): string {
 }
 
 function nextLook(task: TaskDto, now: number, pushes: boolean): string {
-  if (task.over || task.paused) return TASK.statusLine.noLook;
+  if (task.over) return TASK.statusLine.noLook;
+  if (task.paused) return TASK.statusLine.noLookNow;
   if (task.nextLookAt === null) return pushes ? TASK.statusLine.pushes : TASK.statusLine.noLook;
   const when = until(task.nextLookAt, now);
   return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);

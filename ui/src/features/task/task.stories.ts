@@ -82,6 +82,19 @@ const cancelling: TaskDto = {
   phase: "cancelling",
   intent: wish({ state: "acknowledged", acknowledgedAt: ago(33) }),
 };
+const gated = (kind: NonNullable<TaskDto["paused"]>["kind"]): Partial<TaskDto> => ({
+  phase: "waiting",
+  group: "moving",
+  view: "gated",
+  status: null,
+  statusMessage: null,
+  progress: null,
+  requests: [],
+  intent: null,
+  nextLookAt: null,
+  paused: { kind, since: ago(260) },
+  pausedSince: ago(260),
+});
 const ended = { over: true, endedAt: ago(3), nextLookAt: null, group: "finished" } as const;
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
@@ -179,6 +192,14 @@ export default {
       requests: [{ ...asked, openedAt: ago(260) }],
       pausedSince: ago(260),
       intent: null,
+    }),
+    "waiting, its agent is paused": one(gated("agentPaused")),
+    "waiting, its server is frozen": one(gated("serverFrozen")),
+    "working, its server is frozen": one({
+      intent: null,
+      paused: { kind: "frozen", since: ago(600) },
+      pausedSince: ago(600),
+      nextLookAt: null,
     }),
     "possibly waiting for a question": one(
       { phase: "waiting", group: "needsYou", requests: [], askedElsewhere: [SHARED.id], intent: null },

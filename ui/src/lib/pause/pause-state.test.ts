@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { PauseDto, WaitingCallDto } from "$lib/bindings";
+import type { WaitingCallDto } from "$lib/bindings";
 import { endOf, pauseSentences } from "./pause-state";
+import { aPause } from "./pause.example";
 
 const NOW = Date.parse("2026-11-27T14:05:00.000Z");
-const pause: PauseDto = {
-  id: "pau_1",
-  agent: "order-bot",
-  server: null,
-  since: "2026-11-27T14:02:00.000Z",
-  by: "mara",
-  reason: "",
-  holdsResults: false,
-  waiting: 2,
-  mustChoose: false,
-  processes: null,
-};
+const pause = aPause({ agent: "order-bot", since: "2026-11-27T14:02:00.000Z", waiting: 2 });
 const call = (id: string): WaitingCallDto => ({ id, server: "docs", tool: "find", agent: "order-bot", since: "" });
 
 describe("a_pause_says", () => {
@@ -24,8 +14,16 @@ describe("a_pause_says", () => {
       "New calls of order-bot wait.",
       "Results that arrive are held.",
       "2 calls wait.",
-      "mara, 3 min ago: wrong month",
+      "Paused by mara, 3 min ago: “wrong month”.",
     ]);
+  });
+  it("that_a_choice_is_asked_for_and_which_control_token_wanted_it", () => {
+    expect(pauseSentences({ ...pause, mustChoose: true, by: "control:ctl_7" }, NOW).slice(1)).toEqual([
+      "2 calls wait.",
+      "Choose which are still wanted when you end this.",
+      "Paused by the control token ctl_7, 3 min ago.",
+    ]);
+    expect(pauseSentences({ ...pause, mustChoose: true, waiting: 0 }, NOW)).toHaveLength(2);
   });
   it("how_many_processes_are_frozen_and_which_are_not", () => {
     const frozen = { ...pause, agent: null, server: "docs", waiting: 0 };

@@ -1,6 +1,8 @@
 /* What a pause says in a few sentences, and which of the waiting calls are sent. Pure. */
 import type { Calls, PauseDto, WaitingCallDto } from "$lib/bindings";
 import { ago } from "$lib/format/time";
+import { controlToken } from "$lib/task/control-token";
+import { APP } from "$lib/text/app";
 import { pauseText as text } from "$lib/text/halt/pause";
 
 /** What stands still, who wanted that, and what waits. */
@@ -13,8 +15,10 @@ export function pauseSentences(pause: PauseDto, now: number): readonly string[] 
   if (processes !== null && processes.moving > 0) said.push(text.moving(processes.moving));
   if (processes !== null && processes.foreign > 0) said.push(text.foreign(processes.foreign));
   if (pause.waiting > 0) said.push(text.waiting(pause.waiting));
-  const by = text.by(pause.by, ago(pause.since, now));
-  said.push(pause.reason === "" ? `${by}.` : `${by}: ${pause.reason}`);
+  if (pause.waiting > 0 && pause.mustChoose) said.push(text.mustChoose(pause.waiting));
+  const token = controlToken(pause.by);
+  const who = token === null ? pause.by : APP.halt.control(token);
+  said.push(text.by(who, ago(pause.since, now), pause.reason, server !== null));
   return said;
 }
 

@@ -2,10 +2,12 @@
    say and count the same because they all ask here. Pure. */
 import type { HealthDto, ServerDto } from "$lib/bindings";
 
-export type Standing = "notAgreed" | HealthDto["kind"];
+export type Standing = "notAgreed" | "frozen" | HealthDto["kind"];
 
 export function standing(server: ServerDto): Standing {
   if (!server.agreed) return "notAgreed";
+  // Its processes stand still, whatever its connection says.
+  if (server.frozen) return "frozen";
   // A server that answers some calls may ask for a sign-in all the same.
   return needsSignIn(server) ? "blocked" : server.health.kind;
 }

@@ -7,6 +7,7 @@ export interface ServerCounts {
   readonly trouble: number;
   readonly signIn: number;
   readonly connecting: number;
+  readonly frozen: number;
   readonly all: number;
 }
 
@@ -15,6 +16,7 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
   let trouble = 0;
   let signIn = 0;
   let connecting = 0;
+  let frozen = 0;
   let all = 0;
   for (const server of servers) {
     all += 1;
@@ -32,6 +34,9 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
       case "connecting":
         connecting += 1;
         break;
+      case "frozen":
+        frozen += 1;
+        break;
       // The list says that nobody allowed it, or that it was not tried: neither is trouble.
       case "notAgreed":
       case "unknown":
@@ -40,7 +45,7 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
         how satisfies never;
     }
   }
-  return { up, trouble, signIn, connecting, all };
+  return { up, trouble, signIn, connecting, frozen, all };
 }
 
 export function isPaused(settings: SettingsDto, now: number): boolean {

@@ -1,5 +1,5 @@
 /* When a task's server was last heard, and the text shown while it has sent no status. Pure. */
-import type { TaskDto } from "$lib/bindings";
+import type { TaskDto, TaskPauseDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
 import { pauseText } from "$lib/text/halt/pause";
 import { SERVER_STATUS } from "$lib/text/task";
@@ -12,14 +12,16 @@ export function statusWord(status: string): string {
 
 /** A sentence where the server has no word of its own for the task. */
 export function missingStatus(task: Pick<TaskDto, "view" | "server" | "agent" | "paused">): string {
-  if (task.paused && task.view === "gated")
-    return pauseText.task[task.paused.kind](
-      singleLine(task.paused.kind === "agentPaused" ? (task.agent ?? "") : task.server, 80),
-    );
+  if (task.paused && task.view === "gated") return whyPaused(task.paused, task);
   const say: ((server: string) => string) | undefined = Object.hasOwn(SERVER_STATUS.unsaid, task.view)
     ? SERVER_STATUS.unsaid[task.view as keyof typeof SERVER_STATUS.unsaid]
     : undefined;
   return (say ?? SERVER_STATUS.unsaid.awaiting)(singleLine(task.server, 80));
+}
+
+/** Why a task stands still, and where that is ended. */
+export function whyPaused({ kind }: TaskPauseDto, task: Pick<TaskDto, "server" | "agent">): string {
+  return pauseText.task[kind](singleLine(kind === "agentPaused" ? (task.agent ?? "") : task.server, 80));
 }
 
 /** When it was heard of, or, where nothing was heard yet, when it was called: one never stands for the other. */

@@ -73,6 +73,8 @@ export const APP = {
   serversTrouble: (n: number) => `${plural(n, "server", "servers")} in trouble`,
   serversSignIn: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} sign-in`,
   serversConnecting: (n: number) => `${count(n)} connecting`,
+  serversFrozen: (n: number) => `${plural(n, "server")} frozen`,
+  agentsPaused: (n: number) => `${plural(n, "agent")} paused`,
   noServers: "No server yet",
   working: (n: number) => `${count(n)} working`,
   inInbox: (n: number) => `${count(n)} in the inbox`,

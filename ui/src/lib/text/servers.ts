@@ -62,6 +62,7 @@ export const serversText = {
   health: {
     up: "Connected",
     down: "Not reachable",
+    frozen: "Frozen",
     blocked: "Needs sign-in",
     signingIn: "waiting for the browser",
     connecting: "Connecting",

@@ -42,6 +42,8 @@ export const PHASE_FLAGS = {
 } as const;
 
 export const TASK = {
+  /** The word of the glossary for what makes a task stand still. */
+  paused: { agentPaused: "Paused", serverFrozen: "Frozen", frozen: "Frozen" },
   close: "Close, Esc",
   copy: "Copy the task’s id, y",
   copied: "Copied the task’s id.",
@@ -77,6 +79,7 @@ export const TASK = {
     notHeard: (when: string) => `silent, last heard ${when}`,
     next: (when: string) => `next check ${when}`,
     noLook: "no more checks",
+    noLookNow: "no checks meanwhile",
     pushes: "reports changes itself",
     lookDue: "checking now",
   },

@@ -4,7 +4,7 @@ import { singleLine } from "$lib/design";
 import { bytes } from "$lib/format/bytes";
 import { ago, coarse, date, hourMinute, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
-import { statusWord } from "$lib/task/server-status";
+import { statusWord, whyPaused } from "$lib/task/server-status";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
 import { SERVER_STATUS } from "$lib/text/task";
 import { TASKS } from "$lib/text/tasks";
@@ -115,6 +115,7 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
       isServers: false,
     };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
+  if (row.paused && row.phase === "waiting") return { text: whyPaused(row.paused, row), isServers: false };
   if (row.says) return { text: singleLine(row.says), isServers: true };
   if (row.over && row.resultBytes !== null) return { text: TASKS.resultOf(bytes(row.resultBytes)), isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "")

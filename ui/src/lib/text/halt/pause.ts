@@ -25,7 +25,6 @@ export const pauseText = {
     resume: "Thaw…",
     endTitle: (name: string) => `Thaw ${name}?`,
     end: (sent: number) => (sent === 0 ? "Thaw" : `Thaw and send ${count(sent)}`),
-    state: "Frozen",
     begun: (name: string) => `${name} is frozen`,
     ended: (name: string, sent: number) => `${name} continues${sent === 0 ? "" : `; ${plural(sent, "call")} sent`}`,
   },
@@ -38,6 +37,8 @@ export const pauseText = {
   keep: "Keep it as it is",
   waiting: (n: number) => (n === 0 ? "No call waits." : `${plural(n, "call waits", "calls wait")}.`),
   choose: "Untick what should not be sent: it is cancelled, and the server never hears of it.",
+  call: (who: string | null, when: string) => (who === null ? when : `${who}, ${when}`),
+  all: (someAreLeft: boolean) => (someAreLeft ? "Tick all" : "Untick all"),
   failed: "The calls that wait could not be read",
   frozen: (name: string, stopped: number) =>
     stopped === 0
@@ -47,7 +48,12 @@ export const pauseText = {
   foreign: (n: number) => `${processes(n)} of somebody else ${n === 1 ? "was" : "were"} left alone.`,
   paused: (name: string) => `New calls of ${name} wait.`,
   results: "Results that arrive are held.",
-  by: (who: string, when: string) => `${who}, ${when}`,
+  /** Who wanted it, when and why. */
+  by: (who: string, when: string, reason: string, isFrozen: boolean) =>
+    `${isFrozen ? "Frozen" : "Paused"} by ${who}, ${when}${reason === "" ? "" : `: “${reason}”`}.`,
+  /** Calls wait so long that the core asks for a choice. */
+  mustChoose: (n: number) => `Choose which ${n === 1 ? "is" : "are"} still wanted when you end this.`,
+  again: "Try again",
   /** Why a task stands still. */
   task: {
     agentPaused: (agent: string) => `Not sent: new calls of ${agent} are paused. Resume it on the agent’s page.`,

@@ -46,6 +46,10 @@ export const GLOSSARY = [
   { word: "Expired at the server", means: "The server kept the task for a limited time, and that time is over." },
   { word: "Failed", means: "The task ended with an error in place of a result." },
   { word: "Finished with an error", means: "The tool ran to its end and reported a failure as its result." },
+  {
+    word: "Frozen",
+    means: "The processes of a local server stand still and keep their memory until a person thaws it.",
+  },
   { word: "Gateway", means: "The address at which agents reach their servers through Taskwarden." },
   {
     word: "Half within",
@@ -106,6 +110,10 @@ export const GLOSSARY = [
   {
     word: "Passed",
     means: "Tokens that Taskwarden gave to an agent’s program, counted exactly; its model may see less.",
+  },
+  {
+    word: "Paused",
+    means: "New calls of an agent wait and are not sent until a person resumes it; what runs goes on.",
   },
   { word: "Phase", means: "What a task does now, such as Working, Waiting for you or Done." },
   { word: "Port", means: "The number at which a program on a machine can be reached, such as 8080." },
