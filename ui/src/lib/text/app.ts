@@ -56,7 +56,6 @@ export const APP = {
     nothingLeft: "Nothing is held back any more; the last step ends the halt",
     inPlaces: (places: string) => `in ${places}`,
     show: "Show the halt",
-    said: (since: string) => `Work is halted since ${since}.`,
   },
   placesLabel: "Places",
   notices: "Notices",

@@ -169,7 +169,6 @@ export const inboxText = {
     most: "95 of 100 runs",
     samples: (n: number) => `from ${plural(n, "run")}`,
     unknown: "Its usual duration is not known yet.",
-    messages: "Last messages",
     from: (server: string) => `text from ${server}`,
     limit: (length: string) => `Its time limit ended ${length}.`,
     keep: "Keep waiting 1 h",

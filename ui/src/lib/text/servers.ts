@@ -133,7 +133,6 @@ export const serversText = {
     tasks: "Tasks",
     open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
     needYou: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
-    showTasks: "Show its tasks",
     remove: "Remove…",
   },
 
@@ -444,7 +443,6 @@ export const serversText = {
     startTask: "Start a task…",
     open: (name: string) => `Open ${name}`,
     removeAndRetry: "Remove it and try again",
-    again: "Change it",
     announced: (name: string) => `${name} is connected`,
   },
 } as const;

@@ -51,7 +51,6 @@ export const ICONS = [
   "moon",
   "sun",
   "trash",
-  "star",
   "eye",
   "info",
   "fold",

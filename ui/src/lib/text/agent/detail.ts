@@ -19,7 +19,6 @@ export const agentDetailText = {
   needsYou: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
   heard: (when: string) => `last seen ${when}`,
   never: "has not connected yet",
-  showTasks: "Show its tasks",
   revoked: (when: string) =>
     `Its access was revoked ${when}. Its token is no longer valid, and its open tasks were cancelled or asked to cancel.`,
 

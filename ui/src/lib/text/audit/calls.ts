@@ -23,14 +23,11 @@ const OUTCOME_LABELS: Readonly<Record<string, string>> = {
   refused: "refused",
 };
 
-/** What a refusal and a first answer mean. A result needs no explanation. */
+/** What a refusal and a first answer mean, where their words do not say it all. */
 const MEANINGS: Readonly<Record<string, string>> = {
   halted: "Work was halted there. The call was not sent.",
   noAccess: "The agent has no access to this server. The call was not sent.",
   overLimit: "The agent called more often than it may. The call was not sent.",
-  unknownTool: "No server has a tool of this name.",
-  invalid: "The request could not be read. It was not sent.",
-  notRecorded: "The call could not be recorded, so it was not sent.",
   toolError: "The tool ran and reported a failure.",
   error: "The server answered with an error in place of a result.",
   question: "The server asked a question first. The answer to it is a call of its own.",
@@ -60,6 +57,7 @@ export const callsText = {
   title: "Calls of agents",
   list: "Calls of agents",
   columns: {
+    since: "When",
     time: "Answered",
     agent: "Agent",
     server: "Server",
@@ -80,7 +78,6 @@ export const callsText = {
     verdict: "Any verdict",
     outcome: "Any answer",
   },
-  choose: { since: "When", agent: "Agent", server: "Server", verdict: "Verdict", outcome: "First answer" },
   chips: { until: "before", task: "task" },
   tool: "Whole name of a tool",
   noServer: "no server",

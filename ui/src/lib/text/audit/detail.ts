@@ -20,8 +20,6 @@ export const chainText = {
   title: "Place in the chain",
   matches: "matches",
   matchesWhy: "The fields of this row give its hash.",
-  changed: "changed",
-  changedWhy: "Its fields do not give its hash: the row was changed after it was written, or the disk is damaged.",
   start: "The log begins here",
   missing: (row: number) => `Row ${count(row)} is not in the log`,
   last: "No row after it yet",

@@ -34,7 +34,6 @@ export const importText = {
   button: (n: number) => (n === 0 ? "Import" : `Import ${plural(n, "server")}`),
   imported: (n: number) => `${plural(n, "server")} imported`,
   notImported: (n: number) => `${plural(n, "server")} not imported`,
-  same: (name: string) => `was here already, as ${name}`,
   done: "Show the servers",
   drift: (what: string) => `Not as it was routed: ${what}.`,
 
