@@ -5,6 +5,7 @@ import { makeRow } from "$lib/fake-core/rows";
 import { detail, makeAgents, request } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { COST, PAST_ITS_TIME, TWO_LIMITS } from "$lib/task/facts.example";
+import { gated } from "./paused.example";
 import TaskDrawer from "./TaskDrawer.svelte";
 
 const ago = (seconds: number) => new Date(STORY_NOW - seconds * 1_000).toISOString();
@@ -82,19 +83,6 @@ const cancelling: TaskDto = {
   phase: "cancelling",
   intent: wish({ state: "acknowledged", acknowledgedAt: ago(33) }),
 };
-const gated = (kind: NonNullable<TaskDto["paused"]>["kind"]): Partial<TaskDto> => ({
-  phase: "waiting",
-  group: "moving",
-  view: "gated",
-  status: null,
-  statusMessage: null,
-  progress: null,
-  requests: [],
-  intent: null,
-  nextLookAt: null,
-  paused: { kind, since: ago(260) },
-  pausedSince: ago(260),
-});
 const ended = { over: true, endedAt: ago(3), nextLookAt: null, group: "finished" } as const;
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
@@ -193,8 +181,8 @@ export default {
       pausedSince: ago(260),
       intent: null,
     }),
-    "waiting, its agent is paused": one(gated("agentPaused")),
-    "waiting, its server is frozen": one(gated("serverFrozen")),
+    "waiting, its agent is paused": one(gated("agentPaused", ago(260))),
+    "waiting, its server is frozen": one(gated("serverFrozen", ago(260))),
     "working, its server is frozen": one({
       intent: null,
       paused: { kind: "frozen", since: ago(600) },

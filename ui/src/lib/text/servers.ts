@@ -97,7 +97,6 @@ export const serversText = {
     more: "Change or remove",
     tasksOpen: (n: number) => (n === 0 ? "no open tasks" : `${plural(n, "open task")}`),
     protocol: (word: string) => (word === "no tasks" ? "no tasks of its own" : `protocol ${word}`),
-    endsTasks: (n: number) => `Either ends its ${n === 1 ? "open task" : plural(n, "open task")}`,
     nothingRuns: "Nothing runs until somebody allows it.",
     toolsNot: "Its tools are shown while it is connected.",
     canCancel: "can cancel tasks",

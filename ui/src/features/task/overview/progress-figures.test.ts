@@ -23,6 +23,10 @@ describe("the figures of a task at work", () => {
     expect(progressFigures(facts(25, 100), 20_000)).toMatchObject({ perMinute: null, leftMs: null });
     expect(progressFigures(facts(2, 100), 5 * MINUTE)).toMatchObject({ share: 0.02, leftMs: null });
     expect(progressFigures(facts(7, null), 5 * MINUTE)).toMatchObject({ share: null, leftMs: null });
+    const paused = { kind: "frozen" as const, since: "" };
+    expect(progressFigures({ ...facts(25, 100), paused }, 5 * MINUTE), "it stands still").toMatchObject({
+      leftMs: null,
+    });
     expect(progressFigures(facts(25, 100, true), 5 * MINUTE)).toMatchObject({ perMinute: null, leftMs: null });
   });
 

@@ -17,10 +17,10 @@ export interface ProgressFigures {
   readonly leftMs: number | null;
 }
 
-type Facts = Pick<TaskDto, "progress" | "elapsedMs" | "over">;
+type Facts = Pick<TaskDto, "progress" | "elapsedMs" | "over" | "paused">;
 
 /** `null` when the task reports no figures. `elapsedMs` is the time it ran until now. */
-export function progressFigures({ progress, over }: Facts, elapsedMs: number): ProgressFigures | null {
+export function progressFigures({ progress, over, paused }: Facts, elapsedMs: number): ProgressFigures | null {
   if (progress === null || (progress.done === null && progress.total === null)) return null;
   const { done } = progress;
   // A total that cannot be one says nothing.
@@ -28,7 +28,8 @@ export function progressFigures({ progress, over }: Facts, elapsedMs: number): P
   const share = done !== null && total !== null ? Math.min(1, Math.max(0, done / total)) : null;
   const isRated = !over && done !== null && done > 0 && elapsedMs >= RATE_AFTER_MS;
   const perMinute = isRated ? done / (elapsedMs / 60_000) : null;
-  const isForeseen = isRated && share !== null && share >= LEFT_FROM && share < 1;
+  // What stands still has no end in sight.
+  const isForeseen = isRated && !paused && share !== null && share >= LEFT_FROM && share < 1;
   return { share, done, total, perMinute, leftMs: isForeseen ? (elapsedMs * (1 - share)) / share : null };
 }
 
