@@ -1,6 +1,7 @@
-/* What a task looks like whose call waits for the end of a pause. For stories. */
+/* Tasks that stand still because of a pause. For stories. */
 import type { TaskDto } from "$lib/bindings";
 
+/** Its call waits for the end of a pause. */
 export const gated = (kind: NonNullable<TaskDto["paused"]>["kind"], since: string): Partial<TaskDto> => ({
   phase: "waiting",
   group: "moving",
@@ -13,4 +14,12 @@ export const gated = (kind: NonNullable<TaskDto["paused"]>["kind"], since: strin
   nextLookAt: null,
   paused: { kind, since },
   pausedSince: since,
+});
+
+/** It ran when its server was frozen. */
+export const frozen = (since: string): Partial<TaskDto> => ({
+  intent: null,
+  paused: { kind: "frozen", since },
+  pausedSince: since,
+  nextLookAt: null,
 });

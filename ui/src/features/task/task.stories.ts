@@ -5,7 +5,7 @@ import { makeRow } from "$lib/fake-core/rows";
 import { detail, makeAgents, request } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { COST, PAST_ITS_TIME, TWO_LIMITS } from "$lib/task/facts.example";
-import { gated } from "./paused.example";
+import { frozen, gated } from "./paused.example";
 import TaskDrawer from "./TaskDrawer.svelte";
 
 const ago = (seconds: number) => new Date(STORY_NOW - seconds * 1_000).toISOString();
@@ -183,12 +183,7 @@ export default {
     }),
     "waiting, its agent is paused": one(gated("agentPaused", ago(260))),
     "waiting, its server is frozen": one(gated("serverFrozen", ago(260))),
-    "working, its server is frozen": one({
-      intent: null,
-      paused: { kind: "frozen", since: ago(600) },
-      pausedSince: ago(600),
-      nextLookAt: null,
-    }),
+    "working, its server is frozen": one(frozen(ago(600))),
     "possibly waiting for a question": one(
       { phase: "waiting", group: "needsYou", requests: [], askedElsewhere: [SHARED.id], intent: null },
       { fake: { inbox: [SHARED] } },
