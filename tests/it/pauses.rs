@@ -240,6 +240,26 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
     assert_eq!(paused.got(), Vec::<String>::new(), "the server heard of neither");
 }
 
+#[test]
+fn a_hundred_calls_that_are_cancelled_at_once_leave_a_core_that_answers() {
+    let paused = Paused::open();
+    for _ in 0..4 {
+        paused.ok(&["pause", "order-bot"]);
+        paused.calls_that_wait(&words(100));
+        paused.ok(&["unpause", "order-bot", "--none"]);
+        paused.ok(&["tasks", "list", "--limit", "1"]);
+    }
+    assert_eq!(paused.got(), Vec::<String>::new(), "the server heard of none");
+}
+
+#[test]
+fn a_frozen_server_that_is_removed_leaves_no_pause_behind() {
+    let paused = Paused::open();
+    paused.ok(&["pause", "notes", "--freeze"]);
+    paused.ok(&["servers", "remove", "notes", "--yes"]);
+    assert_eq!(paused.pauses(), Vec::<Value>::new(), "nobody could name it to end it");
+}
+
 /// Processes whose group this is, with the ticks that they used so far.
 fn group(leader: u64) -> Vec<(u32, u64)> {
     let pids = fs::read_dir("/proc").expect("proc").filter_map(Result::ok);

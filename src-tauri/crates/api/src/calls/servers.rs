@@ -9,12 +9,12 @@ pub mod running;
 pub mod sign_in;
 pub mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::ServerId;
 use domain::ports::{Secret, ServerUnit};
-use domain::server::pause::PauseSubject;
+use domain::server::pause::{PauseSubject, SendWaiting};
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
 use domain::task::figures::TaskTally;
 use domain::time::Timestamp;
@@ -245,6 +245,12 @@ impl Api {
         let fact = fact(&server, caller, Verb::ServerRemoved, self.now());
         self.registry.remove_server(server.id, vec![fact]).await?;
         live.engine.server_removed(server.id).await?;
+        let subject = PauseSubject::Server(server.id);
+        if live.engine.pause_of(subject).is_some() {
+            // Nobody could name it any more to end it.
+            let sends_none = SendWaiting::Only(BTreeSet::new());
+            live.engine.end_pause(subject, caller.person.clone(), Some(sends_none)).await?;
+        }
         live.engine.forget_sign_in(&server).await;
         forget_secrets(live, server.id, secret_names(&server.address).iter());
         Ok(ServerRemoved { name: server.name, lost_tasks: open })

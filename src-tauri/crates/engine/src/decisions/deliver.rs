@@ -88,28 +88,23 @@ impl Deliverer {
         }
     }
 
-    /// Finds in the registry what is due. The limit grows until everything fits, so that what cannot go now never
-    /// hides what can; these are ids only.
+    /// Finds in the registry what is due. Deliveries go on meanwhile: the few readers of the registry may all be theirs, and
+    /// one that is not polled never gives its reader back.
     async fn scan(&mut self) {
         self.scan_at = Instant::now() + self.core.policy.sweep_every;
-        let mut limit = self.core.policy.batch_rows;
-        loop {
-            match self.core.registry.deliverable(self.core.time.now(), limit).await {
-                Ok(rows) if rows.len() < usize::try_from(limit).unwrap_or(usize::MAX) || limit == u32::MAX => {
-                    let now = Instant::now();
-                    for id in rows {
-                        if self.pending.get(id).is_none() {
-                            self.pending.insert(id, PendingDelivery { due: Some(now), ..PendingDelivery::default() });
-                        }
-                    }
-                    return;
-                }
-                Ok(_) => limit = limit.saturating_mul(2),
-                Err(domain::ports::RegistryError::Closed) => return,
-                Err(error) => {
-                    tracing::warn!(%error, "what is to be delivered cannot be read, trying again");
-                    return;
-                }
+        let core = Arc::clone(&self.core);
+        let reading = due_in_registry(&core);
+        tokio::pin!(reading);
+        let due = loop {
+            tokio::select! {
+                due = &mut reading => break due,
+                Some((id, outcome)) = self.jobs.next(), if !self.jobs.is_empty() => self.finished(id, outcome),
+            }
+        };
+        let now = Instant::now();
+        for id in due {
+            if self.pending.get(id).is_none() {
+                self.pending.insert(id, PendingDelivery { due: Some(now), ..PendingDelivery::default() });
             }
         }
     }
@@ -161,6 +156,23 @@ impl Deliverer {
         });
         if done == Some(true) {
             self.pending.remove(id);
+        }
+    }
+}
+
+/// Ids of handles with something to deliver. The limit grows until everything fits, so that what cannot go now never hides
+/// what can. Nothing when the registry cannot be read: the next scan tries again.
+async fn due_in_registry(core: &EngineCore) -> Vec<HandleId> {
+    let mut limit = core.policy.batch_rows;
+    loop {
+        match core.registry.deliverable(core.time.now(), limit).await {
+            Ok(rows) if rows.len() < usize::try_from(limit).unwrap_or(usize::MAX) || limit == u32::MAX => return rows,
+            Ok(_) => limit = limit.saturating_mul(2),
+            Err(domain::ports::RegistryError::Closed) => return Vec::new(),
+            Err(error) => {
+                tracing::warn!(%error, "what is to be delivered cannot be read, trying again");
+                return Vec::new();
+            }
         }
     }
 }

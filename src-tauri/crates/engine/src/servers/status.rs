@@ -11,7 +11,7 @@ use domain::ports::ToolFacts;
 use domain::server::ServerHealth;
 use domain::server::tool_memory::ToolMemory;
 use domain::server::tool_names::NotOfferedCounts;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::connections::connection::RefusedQuestions;
 use crate::connections::observed::request_times::RequestHistory;
@@ -43,6 +43,20 @@ impl Engine {
     /// When it cannot be reached.
     pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
         Ok(self.compared_tools(id).await?.0)
+    }
+
+    /// Lists the tools of a server beside the caller, who may wait for the end with the receiver and holds nothing of the
+    /// registry meanwhile. Whether that went well shows in the server's health.
+    #[must_use]
+    pub fn tools_beside(&self, id: ServerId) -> oneshot::Receiver<()> {
+        let (tell, listed) = oneshot::channel();
+        let engine = self.clone();
+        self.core.supervisor.spawn("tools", async move {
+            // What went wrong was noted at its connection.
+            let _ = engine.tools(id).await;
+            let _ = tell.send(());
+        });
+        listed
     }
 
     /// The server's tools, and how they differ from what a person last saw; `None` where that cannot be read.

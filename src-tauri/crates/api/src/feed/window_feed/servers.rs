@@ -66,10 +66,11 @@ impl WindowFeed {
     fn learn_tools(&mut self, id: ServerId, health: &ServerHealth) {
         let is_up = matches!(health, ServerHealth::Up { .. });
         if is_up && self.engine.known_tools(id).is_none() && self.asked_for_tools.insert(id) {
-            let engine = self.engine.clone();
+            // Beside this: it reads the registry, and is not polled while this feed reads.
+            let listed = self.engine.tools_beside(id);
             self.unlisted.push(Box::pin(async move {
-                // Without them nothing is known to destroy anything; what went wrong shows as the server's health.
-                let _ = engine.tools(id).await;
+                // Without them nothing is known to destroy anything.
+                let _ = listed.await;
                 id
             }));
         }
