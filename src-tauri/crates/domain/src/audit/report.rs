@@ -131,12 +131,16 @@ impl MonthReport {
 
     fn ended(&mut self, row: &ReportedRow<'_>) {
         let how = row.note.rsplit_once(" -> ").map_or("", |(_, to)| to).to_owned();
-        let is_cancelled = how == "cancelled";
-        *self.ended.entry(how).or_default() += 1;
         if self.cancels.remove(handle(row)).is_some() {
             let server = self.server(row);
-            if is_cancelled { server.stopped += 1 } else { server.finished_anyway += 1 }
+            match how.as_str() {
+                "cancelled" => server.stopped += 1,
+                // The call never left: its server was asked nothing.
+                "not sent" => server.cancels = server.cancels.saturating_sub(1),
+                _ => server.finished_anyway += 1,
+            }
         }
+        *self.ended.entry(how).or_default() += 1;
     }
 
     fn decided(&mut self, row: &ReportedRow<'_>, kind: DecisionKind) {

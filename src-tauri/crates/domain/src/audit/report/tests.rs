@@ -71,11 +71,19 @@ fn a_cancel_is_kept_against_what_the_task_became() {
         ("server:ci", "stopEnded", "handle:b", "refused"),
         ("server:ci", "ended", "handle:a", "working -> cancelled"),
         ("server:ci", "ended", "handle:b", "working -> completed"),
+        ("agent:bot", "admitted", "handle:d", "waits, paused"),
+        ("person:ada", "stopBegun", "handle:d", "left out when the pause ended"),
+        ("system:call", "ended", "handle:d", "call -> not sent"),
     ]);
     let ci = report.servers["ci"];
-    assert_eq!((ci.tasks, ci.cancels, ci.acknowledged, ci.refused), (3, 3, 1, 1));
+    assert_eq!(
+        (ci.tasks, ci.cancels, ci.acknowledged, ci.refused),
+        (4, 3, 1, 1),
+        "it was not asked about what it never got"
+    );
     assert_eq!((ci.stopped, ci.finished_anyway, report.unfinished_cancels("ci")), (1, 1, 1));
-    assert_eq!(report.ended, BTreeMap::from([("cancelled".to_owned(), 1), ("completed".to_owned(), 1)]));
+    let ended = [("cancelled", 1), ("completed", 1), ("not sent", 1)].map(|(how, many)| (how.to_owned(), many));
+    assert_eq!(report.ended, BTreeMap::from(ended));
 }
 
 #[test]

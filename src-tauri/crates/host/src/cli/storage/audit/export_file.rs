@@ -19,7 +19,7 @@ fn failed(path: &Path, error: &io::Error) -> ApiError {
     ApiError::new(
         Code::Failed,
         format!("`{}` cannot be written: {error}", path.display()),
-        "Choose another place with `-o FILE`, or make room; no incomplete file was left.",
+        "Choose another place with `-o FILE`; no incomplete file was left.",
     )
 }
 
@@ -29,10 +29,17 @@ impl ExportFile {
             let message = format!("`{}` {why}", place.display());
             Err(ApiError::new(Code::Usage, message, "Give the path of a file with `-o FILE`."))
         };
-        let Some(name) = place.file_name() else { return refused("is not a file name") };
-        if place.is_dir() {
-            return refused("is a folder");
+        if place.file_name().is_none() {
+            return refused("is not a file name");
         }
+        // A link leads to the file that is written; a device or a pipe is never replaced by a file.
+        let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+        match fs::symlink_metadata(&place) {
+            Ok(found) if found.is_dir() => return refused("is a folder"),
+            Ok(found) if !found.is_file() => return refused("is not a regular file"),
+            Ok(_) | Err(_) => {}
+        }
+        let Some(name) = place.file_name() else { return refused("is not a file name") };
         let mut partial_name = name.to_owned();
         partial_name.push(format!(".{}.partial", std::process::id()));
         let partial = place.with_file_name(partial_name);
@@ -40,8 +47,8 @@ impl ExportFile {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&partial).map_err(|error| failed(place, &error))?;
-        Ok(Self { place: place.to_owned(), partial, writer: Some(BufWriter::new(file)) })
+        let file = options.open(&partial).map_err(|error| failed(&place, &error))?;
+        Ok(Self { place, partial, writer: Some(BufWriter::new(file)) })
     }
 
     pub(super) fn write(&mut self, text: &str) -> Result<(), ApiError> {
@@ -71,5 +78,27 @@ impl Drop for ExportFile {
             // Nobody is left to be told.
             let _ = fs::remove_file(&self.partial);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_to_its_file_and_what_is_no_file_is_never_replaced() {
+        let home = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| home.path().join(name);
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("a socket");
+        let refused = ExportFile::create(&at("socket")).err().expect("it is refused");
+        assert!(refused.message.ends_with("is not a regular file"), "{}", refused.message);
+
+        fs::write(at("report"), "old").expect("written");
+        std::os::unix::fs::symlink("report", at("link")).expect("linked");
+        let mut file = ExportFile::create(&at("link")).expect("it is made");
+        file.write("new").expect("written");
+        file.finish().expect("it is there");
+        assert_eq!(fs::read_to_string(at("report")).expect("read"), "new");
+        assert!(fs::symlink_metadata(at("link")).expect("it is there").is_symlink());
     }
 }
