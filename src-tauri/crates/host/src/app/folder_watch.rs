@@ -55,10 +55,10 @@ impl FolderWatch {
 
 #[cfg(not(target_os = "linux"))]
 impl FolderWatch {
-    /// Always fails: folders are not watched on this system.
+    /// Fails, because folders are not watched on this system.
     ///
     /// # Errors
-    /// Always.
+    /// `Unsupported`, whatever the folder.
     pub(crate) fn start(_folder: &Path) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -66,7 +66,7 @@ impl FolderWatch {
     /// Never called, because none was started.
     ///
     /// # Errors
-    /// None.
+    /// No value exists that could fail.
     pub(crate) async fn changed(&mut self) -> io::Result<()> {
         match self.none {}
     }

@@ -124,8 +124,8 @@ impl KnownIds {
     }
 }
 
-/// Rows that one statement writes, the most first. Few sizes, so that their prepared statements are reused. Judgement: 64
-/// rows cost as much each as 256, and an agent alone seldom has more than a few a second.
+/// Rows that one statement writes, the most first. Few sizes, so that their prepared statements are reused. Judgement: a
+/// full batch of 256 takes four statements, and an agent alone seldom makes more than a few calls a second.
 const ROWS_AT_ONCE: [usize; 3] = [64, 8, 1];
 
 /// Writes these receipts, whose numbers begin at `first`, with their leaves.
