@@ -202,13 +202,18 @@ fn after_a_while_a_person_chooses_which_waiting_calls_are_sent_and_the_others_ar
     // One is cancelled while it waits, by itself.
     paused.ok(&["tasks", "cancel", &ids[3], "--yes"]);
     let cancelled = paused.gate.home().wait_phase(&ids[3], "cancelled");
-    assert_eq!(cancelled["intent"]["state"], "stopped", "without its server: {cancelled}");
+    assert_eq!(cancelled["intent"]["state"], "endedHere", "without its server: {cancelled}");
+    let said = paused.ok(&["tasks", "show", &ids[3]]).out;
+    assert!(said.contains("cancelled here; notes was not asked"), "{said}");
+    assert!(said.contains("cancelled before the call was sent") && !said.contains("confirmed by"), "{said}");
     let over = paused.ok(&["unpause", "order-bot", "--send", &ids[0], "--send", &ids[2]]);
     assert!(over.out.contains("2 waiting calls are sent") && over.out.contains("1 cancelled"), "{}", over.out);
     paused.gate.home().wait_phase(&ids[2], "done");
     let left_out = paused.gate.home().wait_phase(&ids[1], "cancelled");
     assert!(left_out["intent"]["reason"].as_str().is_some_and(|why| why.contains("left out")), "{left_out}");
     assert_eq!(paused.got(), ["call-00", "call-02"], "the server never heard of the others");
+    let server = paused.gate.home().json(["servers", "show", "notes", "--json"]);
+    assert_eq!((&server["cancels"]["asked"], &server["cancels"]["stopped"]), (&json!(0), &json!(0)), "{server}");
 }
 
 #[test]
@@ -231,7 +236,8 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
     assert_eq!(twice.code, REFUSED, "{}", twice.err);
     assert!(twice.err.contains("paused already, since"), "{}", twice.err);
     let ids = paused.calls_that_wait(&words(2));
-    paused.ok(&["agents", "revoke", "order-bot", "--yes"]);
+    let said = paused.ok(&["agents", "revoke", "order-bot", "--yes"]).out;
+    assert!(said.contains("(cancelled before the call was sent)") && !said.contains("confirmed by"), "{said}");
     for id in &ids {
         let task = paused.gate.home().wait_phase(id, "cancelled");
         assert_eq!(task["view"], "notSent", "{task}");

@@ -1409,7 +1409,7 @@ reason: string | null,
 /** Why, for programs: `tokenLimit`, `timeLimit` or `progressLimit` where a limit decided. */
 reasonCode?: string,
 /** How far the server is with it; null when nothing was asked of the server. */
-state: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
+state: "asked" | "acknowledged" | "stopped" | "endedHere" | "finishedAnyway" | "refused" | null,
 /** Why the server refused, when it did. */
 refusedWhy: string | null,
 /** When the wish was first sent, where known. */
@@ -2979,7 +2979,7 @@ export type StopList = {
 stops: Array<StopDto>, };
 
 /** That nothing of a task runs any more. */
-export type Stopped = { by: "server" | "processes", at: string, };
+export type Stopped = { by: "server" | "processes" | "nothingRan", at: string, };
 
 /** What a clean-up removed. */
 export type StorageCleaned = {
@@ -3304,7 +3304,7 @@ usual: UsualDto | null,
 /** Questions that wait for a person. */
 openRequests: number,
 /** How far a request to cancel it got. */
-stopState: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
+stopState: "asked" | "acknowledged" | "stopped" | "endedHere" | "finishedAnyway" | "refused" | null,
 /** Size of its stored result. */
 resultBytes: number | null,
 /** Whether its tool reported an error. */

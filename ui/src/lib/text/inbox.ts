@@ -108,6 +108,7 @@ export const inboxText = {
       asked: null,
       acknowledged: "acknowledged",
       stopped: null,
+      endedHere: null,
       finishedAnyway: "finished before it could stop",
       refused: "cancel refused",
     },

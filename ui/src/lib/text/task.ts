@@ -310,7 +310,11 @@ export const TASK = {
         revokeAgent: "Agent revoked",
         shutDown: "Server shut down",
       } satisfies Record<TakenStep["step"], string>,
-      stopped: { server: "Its server said how it ended", processes: "Its processes were seen to be gone" },
+      stopped: {
+        server: "Its server said how it ended",
+        nothingRan: "Nothing of it ran on its server",
+        processes: "Its processes were seen to be gone",
+      },
       failed: "The steps could not be loaded",
     },
     steps: {
@@ -323,6 +327,7 @@ export const TASK = {
       notSent: (server: string) => `It could not be sent to ${server}`,
       still: (server: string) => `Still working on ${server}`,
       stopped: (server: string) => `${server} says it stopped`,
+      endedHere: (server: string) => `Cancelled here. It was not sent, so ${server} was not asked`,
       anyway: "Finished before it could stop",
       withServer: (server: string) => `The process of ${server} ended`,
       kept: "Its result is stored.",

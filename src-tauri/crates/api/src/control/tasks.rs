@@ -77,7 +77,7 @@ pub struct ControlTask {
     pub attempt: u32,
     /// Questions that wait for a person.
     pub open_requests: u32,
-    /// How far a cancel got: `asked`, `acknowledged`, `stopped`, `finishedAnyway` or `refused`.
+    /// How far a cancel got: `asked`, `acknowledged`, `stopped`, `endedHere`, `finishedAnyway` or `refused`.
     pub cancel_state: Option<String>,
     /// Size of its result.
     pub result_bytes: Option<u64>,
@@ -126,7 +126,7 @@ pub struct ControlOutcomes {
 #[serde(rename_all = "camelCase")]
 pub struct ControlOutcome {
     pub id: String,
-    /// `asked`, `acknowledged`, `stopped`, `finishedAnyway`, `refused` or `notAsked`.
+    /// `asked`, `acknowledged`, `stopped`, `endedHere`, `finishedAnyway`, `refused` or `notAsked`.
     pub state: String,
     /// Why it was not asked.
     pub why: Option<String>,

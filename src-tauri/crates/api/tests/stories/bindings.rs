@@ -23,6 +23,7 @@ fn words_that_the_window_switches_on_are_those_of_the_domain() {
         CancelState::Asked,
         CancelState::Acknowledged,
         CancelState::Stopped,
+        CancelState::EndedHere,
         CancelState::FinishedAnyway,
         CancelState::Refused,
     ];

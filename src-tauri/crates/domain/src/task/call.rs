@@ -226,9 +226,9 @@ impl TaskHandle {
                     cancel_request.delivery = Delivery::Acknowledged { at: now };
                 }
                 let why = if self.view.is_gated() {
-                    "stopped on request before the call was sent"
+                    "cancelled before the call was sent"
                 } else {
-                    "stopped on request before the call was sent again"
+                    "cancelled before the call was sent again"
                 };
                 step.give_up(why, now);
                 step.settle(self, now)

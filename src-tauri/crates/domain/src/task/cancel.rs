@@ -162,7 +162,8 @@ impl TaskHandle {
         let cancel_request = self.cancel_request()?;
         let stopped = match &self.view {
             ServerView::Task(task) => task.status == TaskStatus::Cancelled,
-            ServerView::NotSent { .. } => self.cancelled_unsent(),
+            ServerView::NotSent { .. } if self.cancelled_unsent() => return Some(CancelState::EndedHere),
+            ServerView::NotSent { .. } => false,
             ServerView::Awaiting { .. }
             | ServerView::OwnCall { .. }
             | ServerView::Asking { .. }

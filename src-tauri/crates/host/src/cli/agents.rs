@@ -119,7 +119,7 @@ async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config
         screen.line("It had no open tasks.");
         return Ok(DONE);
     }
-    screen.line(&format!("Asked servers to cancel {}:", time::count(revoked.stopped, "open task")));
+    screen.line(&format!("Cancelling {}:", time::count(revoked.stopped, "open task")));
     let hidden = revoked.stopped.saturating_sub(u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX));
     let ended = cancel::report(CancelList { stops: revoked.stops }, false, &core, config, screen).await?;
     if hidden > 0 {

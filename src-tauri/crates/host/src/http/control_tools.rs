@@ -69,7 +69,7 @@ const TOOLS: &[Tool] = &[
         name: "cancel_tasks",
         call: "tasks.cancel",
         about: "Asks servers to cancel tasks: either `ids` or all open ones that match `filter`. Outcomes: `stopped`, \
-                `acknowledged`, `asked` (no word yet), `finishedAnyway`, `refused`, `notAsked`.",
+                `acknowledged`, `asked` (no word yet), `endedHere` (it was not sent), `finishedAnyway`, `refused`, `notAsked`.",
         fields: || {
             json!({
                 "ids": ids(),

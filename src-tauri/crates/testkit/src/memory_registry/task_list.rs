@@ -115,15 +115,16 @@ pub(crate) fn cancels(state: &MemoryStore, server: domain::ids::ServerId) -> Can
             Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request,
             Intent::None | Intent::Unwatched { .. } => continue,
         };
-        facts.asked += 1;
-        match handle.stop_state() {
+        let state = handle.stop_state();
+        facts.asked += u64::from(state != Some(CancelState::EndedHere));
+        match state {
             Some(CancelState::Stopped) => {
                 facts.stopped += 1;
                 took.extend(handle.ended_at().map(|end| end.since(cancel_request.at).as_millis()));
             }
             Some(CancelState::FinishedAnyway) => facts.finished_anyway += 1,
             Some(CancelState::Refused) => facts.refused += 1,
-            Some(CancelState::Asked | CancelState::Acknowledged) | None => {}
+            Some(CancelState::Asked | CancelState::Acknowledged | CancelState::EndedHere) | None => {}
         }
     }
     took.sort_unstable();

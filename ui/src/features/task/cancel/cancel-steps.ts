@@ -21,7 +21,8 @@ export interface CancelRecord {
   readonly stopped: number;
 }
 
-export type CancelOutcome = "none" | "cancelling" | "stopped" | "serverEnded" | "finishedAnyway" | "refused";
+export type CancelOutcome =
+  "none" | "cancelling" | "stopped" | "endedHere" | "serverEnded" | "finishedAnyway" | "refused";
 
 export function cancelOutcome(task: TaskDto): CancelOutcome {
   const { intent } = task;
@@ -30,8 +31,9 @@ export function cancelOutcome(task: TaskDto): CancelOutcome {
   switch (intent.state) {
     case "stopped":
       return "stopped";
+    case "endedHere":
     case "finishedAnyway":
-      return "finishedAnyway";
+      return intent.state;
     case "refused":
       return task.over ? "finishedAnyway" : "refused";
     case "asked":
@@ -54,7 +56,7 @@ export function cancelSteps(task: TaskDto, now: number, habit: CancelRecord | nu
         ? words.asked(server)
         : kind === "cancelling"
           ? words.recorded
-          : kind === "refused"
+          : kind === "refused" || kind === "endedHere"
             ? words.onlyRecorded
             : words.asked(server),
       intent.sentAt ?? intent.at,
@@ -66,6 +68,8 @@ export function cancelSteps(task: TaskDto, now: number, habit: CancelRecord | nu
   switch (kind) {
     case "stopped":
       return [...list, done("end", words.stopped(server), task.endedAt, null)];
+    case "endedHere":
+      return [...list, done("end", words.endedHere(server), task.endedAt, null)];
     case "serverEnded":
       return [...list, done("end", words.withServer(server), task.endedAt, null)];
     case "finishedAnyway":

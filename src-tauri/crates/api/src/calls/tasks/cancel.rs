@@ -177,7 +177,9 @@ impl Api {
             .collect();
         let mut last: HashMap<HandleId, TaskHandle> = HashMap::new();
         self.settle(&asked, since, limit, |seen| {
-            let settled = is_settled(seen) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
+            // A call that was not sent ends without its server.
+            let is_waited_for = seen.view.is_gated() || !self.is_out_of_reach(seen.server);
+            let settled = is_settled(seen) || seen.phase(self.now()).is_over() || !is_waited_for;
             last.insert(seen.id, seen.clone());
             settled
         })
@@ -237,7 +239,13 @@ fn is_settled(task: &TaskHandle) -> bool {
             Intent::Cancel(wish) | Intent::Revoked(wish) => !wish.delivery.is_pending(),
             Intent::None | Intent::Unwatched { .. } => true,
         },
-        Some(CancelState::Acknowledged | CancelState::Stopped | CancelState::FinishedAnyway | CancelState::Refused)
+        Some(
+            CancelState::Acknowledged
+            | CancelState::Stopped
+            | CancelState::EndedHere
+            | CancelState::FinishedAnyway
+            | CancelState::Refused,
+        )
         | None => true,
     }
 }

@@ -25,6 +25,8 @@ words! {
         Server = "server",
         /// Its processes were seen to be gone.
         Processes = "processes",
+        /// Nothing of it ran on its server.
+        NothingRan = "nothingRan",
     }
     /// What was seen of the processes of a server that was ended.
     ProcessEndState {
@@ -172,10 +174,10 @@ pub struct CancelRecordDto {
 
 impl StoppedDto {
     pub(crate) fn of(task: &TaskHandle) -> Option<Self> {
+        let ended = task.ended_at().unwrap_or(task.changed);
         Some(match task.stopped()? {
-            StoppedBy::ServerSaidSo => {
-                Self { by: StoppedByDto::Server, at: iso(task.ended_at().unwrap_or(task.changed)) }
-            }
+            StoppedBy::ServerSaidSo => Self { by: StoppedByDto::Server, at: iso(ended) },
+            StoppedBy::NothingRan => Self { by: StoppedByDto::NothingRan, at: iso(ended) },
             StoppedBy::ProcessesGone(at) => Self { by: StoppedByDto::Processes, at: iso(at) },
         })
     }

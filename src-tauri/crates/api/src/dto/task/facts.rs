@@ -33,6 +33,8 @@ words! {
         Acknowledged = "acknowledged",
         /// The server says that it ended the task.
         Stopped = "stopped",
+        /// The call was not sent, or not sent again; it ended here, and its server was not asked.
+        EndedHere = "endedHere",
         /// The task ended by itself all the same.
         FinishedAnyway = "finishedAnyway",
         /// The server refused.
@@ -82,6 +84,7 @@ impl From<CancelState> for CancelStateDto {
             CancelState::Asked => Self::Asked,
             CancelState::Acknowledged => Self::Acknowledged,
             CancelState::Stopped => Self::Stopped,
+            CancelState::EndedHere => Self::EndedHere,
             CancelState::FinishedAnyway => Self::FinishedAnyway,
             CancelState::Refused => Self::Refused,
         }
@@ -116,7 +119,9 @@ pub struct IntentDto {
     #[ts(optional)]
     pub reason_code: Option<String>,
     /// How far the server is with it; null when nothing was asked of the server.
-    #[ts(type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"finishedAnyway\" | \"refused\" | null")]
+    #[ts(
+        type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"endedHere\" | \"finishedAnyway\" | \"refused\" | null"
+    )]
     pub state: Option<CancelStateDto>,
     /// Why the server refused, when it did.
     pub refused_why: Option<String>,

@@ -82,7 +82,9 @@ pub struct TaskRow {
     /// Questions that wait for a person.
     pub open_requests: u32,
     /// How far a request to cancel it got.
-    #[ts(type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"finishedAnyway\" | \"refused\" | null")]
+    #[ts(
+        type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"endedHere\" | \"finishedAnyway\" | \"refused\" | null"
+    )]
     pub stop_state: Option<CancelStateDto>,
     /// Size of its stored result.
     pub result_bytes: Option<u64>,

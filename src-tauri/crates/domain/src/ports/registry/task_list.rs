@@ -276,7 +276,7 @@ impl TaskListQuery {
 /// How the cancels of a server ended, over all its tasks that are kept. What is neither is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CancelFacts {
-    /// Cancels that people requested.
+    /// Cancels that people requested of what was sent to it.
     pub asked: u64,
     /// The server says it cancelled.
     pub stopped: u64,

@@ -164,7 +164,7 @@ pub enum BulkResult {
     Asked,
     /// The server acknowledged the cancel.
     Acknowledged,
-    /// The server said that it is cancelled, or a person ended its process.
+    /// The server said that it is cancelled, a person ended its process, or nothing of it ran there.
     Stopped,
     /// The server said that it ended in another way.
     FinishedAnyway,
@@ -193,7 +193,7 @@ impl TaskHandle {
         }
         let late = self.cancel_request().is_none_or(|cancel| now.since(cancel.at) > confirm_within);
         match self.stop_state() {
-            Some(CancelState::Stopped) => BulkResult::Stopped,
+            Some(CancelState::Stopped | CancelState::EndedHere) => BulkResult::Stopped,
             Some(CancelState::FinishedAnyway) => BulkResult::FinishedAnyway,
             Some(CancelState::Refused) | None => BulkResult::NotConfirmed,
             Some(CancelState::Asked | CancelState::Acknowledged) if late => BulkResult::NotConfirmed,

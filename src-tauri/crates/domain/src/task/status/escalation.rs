@@ -6,7 +6,7 @@
 
 use crate::audit::Verb;
 use crate::task::decider::Decider;
-use crate::task::status::{Contact, GoneWhy};
+use crate::task::status::{Contact, GoneWhy, ServerView};
 use crate::task::{Refusal, TaskHandle, Transition};
 use crate::time::Timestamp;
 
@@ -132,6 +132,8 @@ pub struct Escalation {
 pub enum StoppedBy {
     /// The server said how it ended.
     ServerSaidSo,
+    /// It was not sent, or not sent again, so the server had nothing of it.
+    NothingRan,
     /// Its process group, and what had left it, was seen empty at this time.
     ProcessesGone(Timestamp),
 }
@@ -279,6 +281,9 @@ impl TaskHandle {
     /// Whether nothing of it runs any more, and by what observation. A task that is only lost is not stopped.
     #[must_use]
     pub fn stopped(&self) -> Option<StoppedBy> {
+        if matches!(self.view, ServerView::NotSent { .. }) {
+            return Some(StoppedBy::NothingRan);
+        }
         if self.view.is_terminal() {
             return Some(StoppedBy::ServerSaidSo);
         }

@@ -15,7 +15,7 @@ pub enum HaltedTaskState {
     Requested,
     /// The server acknowledged the cancel.
     Acknowledged,
-    /// The server said how it ended, or a person ended its process and none of it was left.
+    /// The server said how it ended, a person ended its process and none of it was left, or nothing of it was sent.
     Confirmed,
     /// Nobody knows whether it ended: refused, not reached, lost, or no word in time.
     NotConfirmed,
@@ -56,7 +56,9 @@ impl TaskHandle {
         }
         let Some(cancel) = self.cancel_request() else { return HaltedTaskState::Open };
         match self.stop_state() {
-            Some(CancelState::Stopped | CancelState::FinishedAnyway) => HaltedTaskState::Confirmed,
+            Some(CancelState::Stopped | CancelState::EndedHere | CancelState::FinishedAnyway) => {
+                HaltedTaskState::Confirmed
+            }
             Some(CancelState::Refused) | None => HaltedTaskState::NotConfirmed,
             Some(CancelState::Asked | CancelState::Acknowledged) if now.since(cancel.at) >= confirm_within => {
                 HaltedTaskState::NotConfirmed

@@ -110,6 +110,8 @@ pub enum CancelState {
     Acknowledged,
     /// The server says it cancelled.
     Stopped,
+    /// Nothing of the call ran on its server, so it ended here and the server was not asked.
+    EndedHere,
     /// It ended by itself in spite of the cancel request.
     FinishedAnyway,
     /// The server refused to cancel it, or cannot.
@@ -124,6 +126,7 @@ impl CancelState {
             Self::Asked => "asked",
             Self::Acknowledged => "acknowledged",
             Self::Stopped => "stopped",
+            Self::EndedHere => "endedHere",
             Self::FinishedAnyway => "finishedAnyway",
             Self::Refused => "refused",
         }

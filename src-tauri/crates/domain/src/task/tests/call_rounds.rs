@@ -86,7 +86,8 @@ fn a_call_stopped_between_rounds_is_cancelled_and_one_in_flight_is_unconfirmed()
     assert!(answered.answers_due(at(99)).is_empty(), "a call whose stop was asked is not sent again");
     let stopped = wished.call_cancelled(at(22)).next;
     assert_eq!(stopped.phase(at(22)), Phase::Cancelled);
-    assert_eq!(stopped.stop_state(), Some(CancelState::Stopped));
+    assert_eq!(stopped.stop_state(), Some(CancelState::EndedHere), "the server was not asked and confirmed nothing");
+    assert_eq!(stopped.stopped(), Some(crate::task::StoppedBy::NothingRan), "nor did it say how it ended");
     let own = awaiting().promoted(at(2_000)).next.cancel(ann(), None, at(3_000)).expect("it runs").next;
     let own = own.call_cancelled(at(3_001)).next;
     assert_eq!(own.phase(at(3_001)), Phase::Unconfirmed, "the server said nothing, so neither do we");

@@ -117,6 +117,7 @@ pub(crate) fn cancel_state(state: CancelStateDto, server: &str, sent: bool) -> S
         CancelStateDto::Asked => format!("sent, {server} has not answered yet"),
         CancelStateDto::Acknowledged => format!("acknowledged by {server}, which has not reported the end yet"),
         CancelStateDto::Stopped => format!("cancelled, confirmed by {server}"),
+        CancelStateDto::EndedHere => format!("cancelled here; {server} was not asked"),
         CancelStateDto::FinishedAnyway => "finished anyway, before it could be cancelled".into(),
         CancelStateDto::Refused if !sent => format!("could not be sent to {server}"),
         CancelStateDto::Refused => format!("refused by {server}"),

@@ -179,7 +179,10 @@ pub(crate) async fn report(
 fn print_state(stop: &CancelOutcomeDto, screen: &Screen) {
     let server = stop.task.as_ref().map_or("the server", |task| task.server.as_str());
     let id = short_id(&stop.id, !screen.is_terminal());
-    let why = stop.why.as_deref().map(|why| format!(" ({})", one_line(why))).unwrap_or_default();
+    // That nothing was sent is said by the task itself.
+    let unsent = stop.task.as_ref().filter(|_| stop.state == CancelStateDto::EndedHere);
+    let unsent = unsent.and_then(|task| task.error.as_ref()).map(|error| error.message.as_str());
+    let why = stop.why.as_deref().or(unsent).map(|why| format!(" ({})", one_line(why))).unwrap_or_default();
     let intent = stop.task.as_ref().and_then(|task| task.intent.as_ref());
     let sent = intent.is_none_or(|wish| wish.sent_at.is_some());
     screen.line(&format!("{id}  {}{why}", sentences::cancel_state(stop.state, server, sent)));
@@ -198,6 +201,7 @@ fn print_state(stop: &CancelOutcomeDto, screen: &Screen) {
 fn summary(list: &CancelList) -> String {
     let states = [
         (CancelStateDto::Stopped, "cancelled"),
+        (CancelStateDto::EndedHere, "cancelled before sending"),
         (CancelStateDto::FinishedAnyway, "finished anyway"),
         (CancelStateDto::Acknowledged, "acknowledged"),
         (CancelStateDto::Asked, "asked"),

@@ -104,6 +104,7 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
         let at = moment(&stopped.at).map(|at| time::ago(at, now)).unwrap_or_default();
         screen.line(&match stopped.by {
             StoppedByDto::Server => format!("  stopped {at}: its server said how it ended"),
+            StoppedByDto::NothingRan => format!("  over {at}: nothing of it ran on its server"),
             StoppedByDto::Processes => format!("  stopped {at}: its processes were seen to be gone"),
         });
     }

@@ -214,13 +214,13 @@ impl SqliteRegistry {
         Ok(found.into_iter().map(|(handle, _)| handle).collect())
     }
 
-    /// How the cancels of a server ended.
+    /// How the cancels of a server ended. A call of which nothing ran there is none of them.
     pub(crate) async fn read_cancels(&self, server: ServerId) -> Result<CancelFacts, RegistryError> {
         let failed = || self.base.failed("count cancels");
         let mut reader = self.reader().await?;
         let found = sqlx::query(
             "SELECT stop, count(*) FROM handles INDEXED BY handles_by_stop WHERE server = ? AND stop IS NOT NULL \
-             GROUP BY stop",
+             AND stop <> 'endedHere' GROUP BY stop",
         )
         .bind(server.to_string())
         .fetch_all(&mut *reader)
