@@ -20,6 +20,7 @@ use crate::attention::notices;
 use crate::attention::standing_answers::StandingAnswers;
 use crate::budget::{self, Budget, agent_budgets};
 use crate::calls::{CallState, call_share, loop_detector, recording, show_sweep};
+use crate::connections::freeze;
 use crate::connections::pool::ConnectionPool;
 use crate::core::EngineCore;
 use crate::decisions::bulk::{self, BulkState};
@@ -184,6 +185,7 @@ fn spawn_workers(core: &Arc<EngineCore>) {
     steady("recording", |core| Box::pin(recording::run(core)));
     steady("retention", |core| Box::pin(retention::run(core)));
     steady("sweep", |core| Box::pin(sweep::run(core)));
+    steady("frozen processes", |core| Box::pin(freeze::watch(core)));
     steady("clock", |core| Box::pin(clock_steps::run(core)));
     steady("shared questions", |core| Box::pin(shared_questions::run(core)));
     steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));

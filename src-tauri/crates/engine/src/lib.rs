@@ -31,6 +31,7 @@ pub use calls::receipts::LocalCall;
 pub use calls::recording::RecordingState;
 pub use calls::unrecorded::UnrecordedCall;
 pub use connections::connection::RefusedQuestions;
+pub use connections::freeze::FrozenProcesses;
 pub use connections::lease::ConnectionLease;
 pub use connections::observed::request_times::{
     FailedRequest, RequestFigures, RequestHistory, RequestKind, SpanFigures,

@@ -1171,7 +1171,9 @@ stopped: number,
 /** Those that were told to and still run. */
 moving: number,
 /** Processes of somebody else beside them, which were not told. */
-foreign: number, };
+foreign: number,
+/** When another program let some of them continue; they were stopped again. Left out where nobody did. */
+ranAt?: string, };
 
 /** By what a list is divided. */
 export type Grouping = "need" | "server" | "agent" | "none";

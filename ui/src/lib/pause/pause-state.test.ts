@@ -27,14 +27,15 @@ describe("a_pause_says", () => {
   });
   it("how_many_processes_are_frozen_and_which_are_not", () => {
     const frozen = { ...pause, agent: null, server: "docs", waiting: 0 };
-    const said = (stopped: number, moving: number, foreign: number) =>
-      pauseSentences({ ...frozen, processes: { stopped, moving, foreign } }, NOW).slice(0, -1);
+    const said = (stopped: number, moving: number, foreign: number, ran = {}) =>
+      pauseSentences({ ...frozen, processes: { stopped, moving, foreign, ...ran } }, NOW).slice(0, -1);
     expect(said(4, 0, 0)).toEqual(["4 processes of docs are frozen. They keep their memory."]);
     expect(said(1, 1, 2)).toEqual([
       "1 process of docs is frozen. It keeps its memory.",
       "1 process has not stopped yet.",
       "2 processes of somebody else were left alone.",
     ]);
+    expect(said(1, 0, 0, { ranAt: pause.since })[1]).toBe("Another program let it run 3 min ago; it was frozen again.");
     expect(said(0, 0, 0)).toEqual(["No process of docs runs now."]);
   });
 });

@@ -14,6 +14,7 @@ export function pauseSentences(pause: PauseDto, now: number): readonly string[] 
   if (server !== null) said.push(text.frozen(server, processes?.stopped ?? 0));
   if (processes !== null && processes.moving > 0) said.push(text.moving(processes.moving));
   if (processes !== null && processes.foreign > 0) said.push(text.foreign(processes.foreign));
+  if (processes?.ranAt !== undefined) said.push(text.ran(ago(processes.ranAt, now)));
   if (pause.waiting > 0) said.push(text.waiting(pause.waiting));
   if (pause.waiting > 0 && pause.mustChoose) said.push(text.mustChoose(pause.waiting));
   const token = controlToken(pause.by);

@@ -7,6 +7,7 @@ use domain::server::pause::{Pause, PauseSubject};
 use domain::task::TaskHandle;
 use domain::task::status::GateReason;
 use domain::time::Timestamp;
+use engine::FrozenProcesses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -49,7 +50,7 @@ impl TaskPauseDto {
 }
 
 /// What was found of the processes of a frozen server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct FrozenProcessesDto {
     /// Those that stand still, with all their memory.
@@ -58,12 +59,16 @@ pub struct FrozenProcessesDto {
     pub moving: u32,
     /// Processes of somebody else beside them, which were not told.
     pub foreign: u32,
+    /// When another program let some of them continue; they were stopped again. Left out where nobody did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub ran_at: Option<String>,
 }
 
-impl From<FreezeReading> for FrozenProcessesDto {
-    fn from(reading: FreezeReading) -> Self {
-        let FreezeReading { stopped, moving, foreign } = reading;
-        Self { stopped, moving, foreign }
+impl From<FrozenProcesses> for FrozenProcessesDto {
+    fn from(processes: FrozenProcesses) -> Self {
+        let FreezeReading { stopped, moving, foreign, ran: _ } = processes.found;
+        Self { stopped, moving, foreign, ran_at: processes.ran_at.map(iso) }
     }
 }
 
@@ -116,7 +121,7 @@ pub(crate) struct PauseContext {
     pub(crate) name: String,
     pub(crate) waiting: usize,
     pub(crate) must_choose: bool,
-    pub(crate) processes: Option<FreezeReading>,
+    pub(crate) processes: Option<FrozenProcesses>,
 }
 
 impl PauseDto {

@@ -23,6 +23,8 @@ pub struct FreezeReading {
     pub moving: u32,
     /// Those beside them that belong to somebody else, and were not told.
     pub foreign: u32,
+    /// Those that ran before they were told: of processes that stood still, somebody else let these continue.
+    pub ran: u32,
 }
 
 impl FreezeReading {
@@ -33,6 +35,7 @@ impl FreezeReading {
             stopped: self.stopped.saturating_add(other.stopped),
             moving: self.moving.saturating_add(other.moving),
             foreign: self.foreign.saturating_add(other.foreign),
+            ran: self.ran.saturating_add(other.ran),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use domain::ids::{AgentId, ServerId};
-use domain::ports::{FreezeReading, Registry, RegistryError};
+use domain::ports::{Registry, RegistryError};
 use domain::server::halt::HaltedWork;
 use domain::server::pause::{self, GateVerdict, Pause, PauseSubject};
 use domain::task::TaskHandle;
@@ -16,6 +16,7 @@ use domain::task::status::GateReason;
 use parking_lot::{Mutex, RwLock};
 
 use crate::access::halt_gate::work_of;
+use crate::connections::freeze::FrozenProcesses;
 
 /// Calls of one agent to one server, which leave in their order; `None` for those of people.
 pub(crate) type GateLane = (ServerId, Option<AgentId>);
@@ -27,7 +28,7 @@ pub(crate) struct PauseGate {
     /// In force or over, the newest first.
     pauses: RwLock<Arc<[Pause]>>,
     /// What was found of frozen processes.
-    frozen: RwLock<HashMap<ServerId, FreezeReading>>,
+    frozen: RwLock<HashMap<ServerId, FrozenProcesses>>,
     /// Held while a pause begins or ends.
     pub(crate) turn: tokio::sync::Mutex<()>,
     /// Held while processes are stopped or continued.
@@ -111,15 +112,27 @@ impl PauseGate {
         *pauses = next.into();
     }
 
+    /// Servers whose processes are to stand still.
+    pub(crate) fn frozen_servers(&self) -> Vec<ServerId> {
+        if !self.is_closed() {
+            return Vec::new();
+        }
+        let server = |pause: &Pause| match pause.subject {
+            PauseSubject::Server(server) if pause.is_in_force() => Some(server),
+            PauseSubject::Server(_) | PauseSubject::Agent(_) => None,
+        };
+        self.pauses.read().iter().filter_map(server).collect()
+    }
+
     /// What was found last of the processes of a frozen server; nothing while none runs.
-    pub(crate) fn reading(&self, server: ServerId) -> FreezeReading {
+    pub(crate) fn processes(&self, server: ServerId) -> FrozenProcesses {
         self.frozen.read().get(&server).copied().unwrap_or_default()
     }
 
-    pub(crate) fn set_reading(&self, server: ServerId, reading: Option<FreezeReading>) {
+    pub(crate) fn set_processes(&self, server: ServerId, processes: Option<FrozenProcesses>) {
         let mut frozen = self.frozen.write();
-        match reading {
-            Some(reading) => frozen.insert(server, reading),
+        match processes {
+            Some(processes) => frozen.insert(server, processes),
             None => frozen.remove(&server),
         };
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, PauseId, PersonId, ServerId};
-use domain::ports::{FreezeReading, PauseUnit};
+use domain::ports::PauseUnit;
 use domain::server::ServerAddress;
 use domain::server::halt::HaltedBy;
 use domain::server::pause::{Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting};
@@ -20,7 +20,7 @@ use domain::task::TaskHandle;
 use domain::task::decider::Decider;
 
 use crate::access::halt_gate::work_of;
-use crate::connections::freeze;
+use crate::connections::freeze::{self, FrozenProcesses};
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -143,8 +143,8 @@ impl Engine {
 
     /// What was found last of the processes of a frozen server.
     #[must_use]
-    pub fn frozen_processes(&self, server: ServerId) -> FreezeReading {
-        self.core.pauses.reading(server)
+    pub fn frozen_processes(&self, server: ServerId) -> FrozenProcesses {
+        self.core.pauses.processes(server)
     }
 }
 

@@ -55,11 +55,12 @@ impl ProcessGroup {
     /// forked meanwhile is found by the next call: a stopped process forks nothing.
     pub fn freeze(self, is_frozen: bool) -> FreezeReading {
         let found = self.read();
-        if is_frozen && found.own.is_subset(&found.stopped) {
-            return reading(&found);
+        let before = reading(&found);
+        if is_frozen && before.moving == 0 {
+            return before;
         }
         self.send(&found, if is_frozen { Signal::STOP } else { Signal::CONT });
-        reading(&self.read())
+        FreezeReading { ran: before.moving, ..reading(&self.read()) }
     }
 
     /// Sends SIGKILL to the group and to what left it. Whatever is outside the group is stopped first, until a reading
@@ -117,6 +118,7 @@ fn reading(found: &ServerProcesses) -> FreezeReading {
         stopped: count(stopped),
         moving: count(found.own.len().saturating_sub(stopped)),
         foreign: count(found.foreign.len()),
+        ran: 0,
     }
 }
 

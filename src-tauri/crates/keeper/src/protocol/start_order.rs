@@ -152,19 +152,22 @@ pub struct FreezeReport {
     stopped: u32,
     moving: u32,
     foreign: u32,
+    /// Keepers of earlier versions do not say it.
+    #[serde(default)]
+    ran: u32,
 }
 
 impl From<FreezeReading> for FreezeReport {
     fn from(reading: FreezeReading) -> Self {
-        let FreezeReading { stopped, moving, foreign } = reading;
-        Self { stopped, moving, foreign }
+        let FreezeReading { stopped, moving, foreign, ran } = reading;
+        Self { stopped, moving, foreign, ran }
     }
 }
 
 impl From<FreezeReport> for FreezeReading {
     fn from(report: FreezeReport) -> Self {
-        let FreezeReport { stopped, moving, foreign } = report;
-        Self { stopped, moving, foreign }
+        let FreezeReport { stopped, moving, foreign, ran } = report;
+        Self { stopped, moving, foreign, ran }
     }
 }
 

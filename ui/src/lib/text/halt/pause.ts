@@ -46,6 +46,7 @@ export const pauseText = {
       : `${processes(stopped)} of ${name} ${stopped === 1 ? "is frozen. It keeps its" : "are frozen. They keep their"} memory.`,
   moving: (n: number) => `${processes(n)} ${n === 1 ? "has" : "have"} not stopped yet.`,
   foreign: (n: number) => `${processes(n)} of somebody else ${n === 1 ? "was" : "were"} left alone.`,
+  ran: (when: string) => `Another program let it run ${when}; it was frozen again.`,
   paused: (name: string) => `New calls of ${name} wait.`,
   results: "Results that arrive are held.",
   /** Who wanted it, when and why. */

@@ -115,7 +115,7 @@ pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen
 
 /// What stands still now, as sentences.
 fn begun(pause: &PauseDto) -> String {
-    match (&pause.agent, &pause.server, pause.processes) {
+    match (&pause.agent, &pause.server, &pause.processes) {
         (Some(agent), ..) => {
             let results = if pause.holds_results { " Results that arrive are held." } else { "" };
             format!("New calls of {} wait; none is sent.{results}", one_line(agent))
@@ -128,10 +128,15 @@ fn begun(pause: &PauseDto) -> String {
             let are = if found.stopped == 1 { "is frozen. It keeps its" } else { "are frozen. They keep their" };
             let mut said = format!("{} of {server} {are} memory.", processes(found.stopped));
             if found.moving > 0 {
-                said += &format!(" {} has not stopped yet.", processes(found.moving));
+                let have = if found.moving == 1 { "has" } else { "have" };
+                said += &format!(" {} {have} not stopped yet.", processes(found.moving));
             }
             if found.foreign > 0 {
-                said += &format!(" {} of somebody else was left alone.", processes(found.foreign));
+                let were = if found.foreign == 1 { "was" } else { "were" };
+                said += &format!(" {} of somebody else {were} left alone.", processes(found.foreign));
+            }
+            if let Some(at) = found.ran_at.as_deref().and_then(moment) {
+                said += &format!(" Another program let it run {}; it was frozen again.", time::ago(at, now()));
             }
             said + " New calls to it wait."
         }
