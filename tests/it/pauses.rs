@@ -217,6 +217,22 @@ fn after_a_while_a_person_chooses_which_waiting_calls_are_sent_and_the_others_ar
 }
 
 #[test]
+fn the_end_of_one_of_two_pauses_counts_what_it_sent_and_names_what_the_other_still_holds() {
+    let paused = Paused::open();
+    paused.ok(&["pause", "order-bot"]);
+    paused.calls_that_wait(&words(2));
+    paused.ok(&["pause", "notes", "--freeze"]);
+    let over = paused.ok(&["unpause", "order-bot"]).out;
+    assert!(over.contains("2 calls still wait: another pause holds them.") && !over.contains("sent"), "{over}");
+    let audit = paused.ok(&["audit", "list", "--json"]).out;
+    assert!(audit.contains("0 sent, 0 cancelled, 2 held by another pause"), "{audit}");
+    assert_eq!(paused.got(), Vec::<String>::new(), "the server is frozen and heard of neither");
+    let over = paused.ok(&["unpause", "notes"]).out;
+    assert!(over.contains("2 waiting calls are sent"), "{over}");
+    paused.until_got(&words(2));
+}
+
+#[test]
 fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_said() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");

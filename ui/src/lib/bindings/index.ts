@@ -1834,7 +1834,9 @@ export type PauseEndedDto = { agent?: string | null, server?: string | null,
 /** Waiting calls that are sent now, in their order. */
 sent: number,
 /** Waiting calls that were cancelled. Their server never heard of them. */
-leftOut: number, };
+leftOut: number,
+/** Waiting calls that another pause holds still. */
+stillWaiting: number, };
 
 /** What to pause: one agent, whose new calls wait, or one local server, whose processes are frozen. */
 export type PauseInput = { agent?: string | null, server?: string | null,

@@ -72,6 +72,9 @@ pub struct PauseEndedDto {
     pub sent: u64,
     /// Waiting calls that were cancelled. Their server never heard of them.
     pub left_out: u64,
+    /// Waiting calls that another pause holds still.
+    #[serde(default)]
+    pub still_waiting: u64,
 }
 
 /// What a call names: an agent or a server, and nothing else.
@@ -149,8 +152,13 @@ impl Api {
         };
         let ended = live.engine.end_pause(subject, caller.person.clone(), send).await?;
         let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);
-        let (agent, server) = (input.agent, input.server);
-        Ok(PauseEndedDto { agent, server, sent: count(ended.sent), left_out: count(ended.left_out) })
+        Ok(PauseEndedDto {
+            agent: input.agent,
+            server: input.server,
+            sent: count(ended.sent),
+            left_out: count(ended.left_out),
+            still_waiting: count(ended.still_waiting),
+        })
     }
 
     /// The pause of an agent or server as lists show it; `None` while there is none, and without a core.

@@ -15,7 +15,7 @@ use domain::ids::{HandleId, PauseId, PersonId, ServerId};
 use domain::ports::PauseUnit;
 use domain::server::ServerAddress;
 use domain::server::halt::HaltedBy;
-use domain::server::pause::{Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting};
+use domain::server::pause::{GateVerdict, Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting, verdict};
 use domain::task::TaskHandle;
 use domain::task::decider::Decider;
 
@@ -43,10 +43,12 @@ pub struct StartPause {
 pub struct EndedPause {
     /// As it is now, with its end.
     pub pause: Pause,
-    /// Waiting calls that are sent now, or as soon as nothing else holds them.
+    /// Waiting calls that are sent now.
     pub sent: usize,
     /// Waiting calls that are cancelled.
     pub left_out: usize,
+    /// Waiting calls that another pause holds still.
+    pub still_waiting: usize,
 }
 
 impl Engine {
@@ -94,7 +96,8 @@ impl Engine {
         let turn = core.pauses.turn.lock().await;
         let now = core.time.now();
         let pause = core.pauses.of(subject).ok_or(PauseRefused::NotPaused)?;
-        let waiting: BTreeSet<HandleId> = waiting(core, subject).iter().map(|handle| handle.id).collect();
+        let calls = waiting(core, subject);
+        let waiting: BTreeSet<HandleId> = calls.iter().map(|handle| handle.id).collect();
         let send = match send {
             None if !waiting.is_empty() && pause.needs_choice(now, core.policy.control.pauses.choice_after) => {
                 return Err(PauseRefused::MustChoose { waiting: waiting.len(), since: pause.at }.into());
@@ -106,13 +109,12 @@ impl Engine {
                 None => SendWaiting::Only(chosen),
             },
         };
-        let sent = match &send {
-            SendWaiting::All => waiting.len(),
-            SendWaiting::Only(chosen) => chosen.len(),
-        };
-        let left_out = waiting.len().saturating_sub(sent);
         let ended = pause.end(PauseEnd { at: now, by: by.clone(), send })?;
-        let note = format!("{sent} sent, {left_out} cancelled");
+        let ReleasedCalls { sent, left_out, still_waiting } = ReleasedCalls::of(core, &ended, &calls);
+        let note = match still_waiting {
+            0 => format!("{sent} sent, {left_out} cancelled"),
+            calls => format!("{sent} sent, {left_out} cancelled, {calls} held by another pause"),
+        };
         record(core, &ended, Actor::Person(by), Verb::PauseEnded, note).await?;
         drop(turn);
         if let PauseSubject::Server(server) = subject {
@@ -120,7 +122,7 @@ impl Engine {
         }
         release::begin(core);
         tracing::warn!(pause.id = %ended.id, calls.sent = sent, calls.left_out = left_out, "a pause ended");
-        Ok(EndedPause { pause: ended, sent, left_out })
+        Ok(EndedPause { pause: ended, sent, left_out, still_waiting })
     }
 
     /// Pauses in force, the newest first.
@@ -179,6 +181,30 @@ fn waiting(core: &EngineCore, subject: PauseSubject) -> Vec<Arc<TaskHandle>> {
     };
     let waits = |handle: &Arc<TaskHandle>| handle.may_leave_gate() && subject.covers(work_of(handle));
     in_order(open.into_iter().filter(waits).collect())
+}
+
+/// What becomes of waiting calls when a pause ends.
+#[derive(Default)]
+struct ReleasedCalls {
+    sent: usize,
+    left_out: usize,
+    still_waiting: usize,
+}
+
+impl ReleasedCalls {
+    fn of(core: &EngineCore, ended: &Pause, calls: &[Arc<TaskHandle>]) -> Self {
+        let known = core.pauses.all();
+        let after = || known.iter().map(|pause| if pause.id == ended.id { ended } else { pause });
+        let mut counted = Self::default();
+        for (call, (since, _)) in calls.iter().filter_map(|call| call.gated().map(|gated| (call, gated))) {
+            match verdict(after(), call.id, work_of(call), since) {
+                GateVerdict::Leaves => counted.sent += 1,
+                GateVerdict::LeftOut(_) => counted.left_out += 1,
+                GateVerdict::Waits => counted.still_waiting += 1,
+            }
+        }
+        counted
+    }
 }
 
 /// In the order in which they were made.

@@ -58,7 +58,7 @@ export function pauseCalls(state: CoreState): PauseCalls {
       put({ agent: agent ?? null, server: server ?? null }, undefined);
       const all = waiting?.calls.length ?? 0;
       const sent = tasks?.length ?? all;
-      return { agent: agent ?? null, server: server ?? null, sent, leftOut: all - sent };
+      return { agent: agent ?? null, server: server ?? null, sent, leftOut: all - sent, stillWaiting: 0 };
     },
   };
 }

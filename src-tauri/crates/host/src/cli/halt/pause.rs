@@ -155,11 +155,17 @@ fn over(ended: &PauseEndedDto) -> String {
         (None, Some(server)) => format!("{} is thawed.", one_line(server)),
         (None, None) => "The pause is over.".into(),
     };
+    let held = match ended.still_waiting {
+        0 => String::new(),
+        1 => " 1 call still waits: another pause holds it.".into(),
+        calls => format!(" {calls} calls still wait: another pause holds them."),
+    };
     match (ended.sent, ended.left_out) {
+        (0, 0) if ended.still_waiting > 0 => format!("{what}{held}"),
         (0, 0) => format!("{what} No call waited."),
-        (sent, 0) => format!("{what} {} sent, in order.", counted(sent)),
-        (0, left_out) => format!("{what} {} cancelled; nothing of them was sent.", counted(left_out)),
-        (sent, left_out) => format!("{what} {} sent, in order; {left_out} cancelled.", counted(sent)),
+        (sent, 0) => format!("{what} {} sent, in order.{held}", counted(sent)),
+        (0, left_out) => format!("{what} {} cancelled; nothing of them was sent.{held}", counted(left_out)),
+        (sent, left_out) => format!("{what} {} sent, in order; {left_out} cancelled.{held}", counted(sent)),
     }
 }
 
