@@ -263,6 +263,25 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
 }
 
 #[test]
+fn a_result_that_a_pause_holds_is_no_plain_done_in_the_list() {
+    let gate = Gate::open(PROGRAM);
+    gate.add_server("demo", &["--", PROGRAM, "demo-server"]);
+    let token = gate.add_agent("order-bot");
+    let folder = gate.home().path().join("large");
+    large_folder(&folder);
+    let agent = Agent::new(&gate.url("demo"), &token);
+    let id = agent.start("hash_tree", &json!({"path": folder}));
+    let paused = gate.home().run(["pause", "order-bot", "--hold-results"]);
+    assert_eq!(paused.code, 0, "{}", paused.err);
+    let list = || gate.home().run(["tasks", "list"]).out;
+    assert!(list().contains("Working, result will be held"), "{}", list());
+    gate.home().wait_phase(&id, "done");
+    assert!(list().contains("Done, result held"), "{}", list());
+    let shown = gate.home().run(["tasks", "show", &id]).out;
+    assert!(shown.contains("Done, result held"), "{shown}");
+}
+
+#[test]
 fn a_hundred_calls_that_are_cancelled_at_once_leave_a_core_that_answers() {
     let paused = Paused::open();
     for _ in 0..4 {

@@ -104,10 +104,22 @@ pub(crate) const fn tone(phase: Phase) -> AnsiColor {
     }
 }
 
-/// The phase with its colour, for lines (tables colour by themselves).
+/// The label of a task's phase with what the phase alone does not say: `Done, result held` (ruling 3).
+pub(crate) fn flagged_phase(task: &TaskDto) -> String {
+    let is_held = task.held.as_ref().is_some_and(|held| held.verdict.is_none());
+    let flag = match (is_held, task.over) {
+        (true, true) => ", result held",
+        (true, false) => ", result will be held",
+        (false, false) if task.orphaned_at.is_some() => ", agent gone",
+        (false, _) => "",
+    };
+    format!("{}{flag}", phase(task))
+}
+
+/// The phase and its flag with their colour, for lines (tables colour by themselves).
 pub(crate) fn coloured_phase(task: &TaskDto) -> String {
     let style = Style::new().fg_color(Some(tone(task.phase.0).into()));
-    format!("{style}{}{style:#}", phase(task))
+    format!("{style}{}{style:#}", flagged_phase(task))
 }
 
 /// The state of a cancel request. `sent` says whether it ever left for the server.

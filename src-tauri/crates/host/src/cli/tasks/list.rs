@@ -86,7 +86,7 @@ pub(super) async fn run(input: ListArgs, config: &Config, screen: &Screen) -> Co
         .map(|task| {
             vec![
                 text(short_id(&task.id, whole)),
-                toned(sentences::phase(task), tone(task.phase.0)),
+                toned(sentences::flagged_phase(task), tone(task.phase.0)),
                 text(sentences::whose(task.agent.as_deref())),
                 text(task.server.clone()),
                 text(task.tool.as_deref().map_or_else(|| "-".into(), one_line)),
