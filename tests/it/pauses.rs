@@ -258,7 +258,12 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
         let task = paused.gate.home().wait_phase(id, "cancelled");
         assert_eq!(task["view"], "notSent", "{task}");
     }
-    paused.ok(&["unpause", "order-bot"]);
+    assert_eq!(paused.pauses(), Vec::<Value>::new(), "its pause ended with its access");
+    let audit = paused.ok(&["audit", "list", "--json"]).out;
+    assert!(audit.contains("its agent was revoked; 0 sent, 2 cancelled"), "{audit}");
+    let again = paused.run(&["pause", "order-bot"]);
+    assert_eq!(again.code, REFUSED, "{}", again.err);
+    assert!(again.err.contains("has no access any more"), "{}", again.err);
     assert_eq!(paused.got(), Vec::<String>::new(), "the server heard of neither");
 }
 

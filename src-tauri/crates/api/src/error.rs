@@ -117,6 +117,9 @@ impl ApiError {
                 message,
                 "Nothing was sent. `taskwarden pauses list` shows the calls that wait.",
             ),
+            PauseRefused::AgentRevoked => {
+                Self::new(Code::Refused, message, "`taskwarden agents list` shows which agents have access.")
+            }
             PauseRefused::RunsElsewhere => Self::new(
                 Code::Refused,
                 message,

@@ -182,7 +182,7 @@ async fn bench(on: bool) -> Bench {
         meter: CountingSettings::default(),
     };
     let agent_id = agent.id;
-    registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
+    registry.put_agent(AgentUnit { agent, audit: Vec::new(), ended_pause: None }).await.expect("an agent can be added");
     let parts = EngineParts {
         registry: Arc::clone(&registry),
         intents: Arc::new(MemoryCallIntents::default()),

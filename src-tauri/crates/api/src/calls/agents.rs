@@ -148,7 +148,7 @@ impl Api {
             subject: Subject::Agent(agent.id),
             note: agent.name.clone(),
         };
-        self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
+        self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact], ended_pause: None }).await?;
         live.engine.agents_changed().await?;
         // What cannot be saved stands in the settings instead, as without the wish.
         let saved = if save == Some(true) { (live.save_token)(&agent.name, &token) } else { None };

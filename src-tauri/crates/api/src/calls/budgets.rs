@@ -116,7 +116,7 @@ impl Api {
             note: words(&meter),
         };
         let agent = Agent { meter, ..agent };
-        self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
+        self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact], ended_pause: None }).await?;
         live.engine.agents_changed().await?;
         self.budget_dto(&agent, self.budget_of(&agent).await?, &mut Names::default()).await
     }

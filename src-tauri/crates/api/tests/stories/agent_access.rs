@@ -47,7 +47,7 @@ async fn a_change_that_was_read_before_a_new_token_does_not_bring_the_old_one_ba
     let read_before = world.registry.agents().await.expect("agents").remove(0);
     let made = world.call("agents.newToken", json!({"agent": "claude"})).await;
     let token = made["token"].as_str().expect("a token");
-    let unit = domain::ports::AgentUnit { agent: read_before, audit: Vec::new() };
+    let unit = domain::ports::AgentUnit { agent: read_before, audit: Vec::new(), ended_pause: None };
     world.registry.put_agent(unit).await.expect("it is written back");
     world.engine.agents_changed().await.expect("agents are read");
     let holder = world.engine.agents().by_token(&TokenDigest::of(token)).map(|agent| agent.id);

@@ -24,7 +24,7 @@ use super::registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, Spend
 use super::registry::checkpoints::CheckpointStore;
 use super::registry::control::ControlStore;
 use super::registry::error::RegistryError;
-use super::registry::pauses::PauseStore;
+use super::registry::pauses::{PauseStore, PauseUnit};
 use super::registry::receipts::ReceiptStore;
 use super::registry::routes::RouteStore;
 use super::registry::storage::{AuditCheck, Recording, RegistryFacts, Removal, StorageFacts, StoredUse};
@@ -99,6 +99,8 @@ pub struct AgentUnit {
     /// The agent as it should be.
     pub agent: Agent,
     pub audit: Vec<AuditEvent>,
+    /// Its pause, which ends with its access.
+    pub ended_pause: Option<PauseUnit>,
 }
 
 /// What changes about an agent all the time: flushed in batches, not a change of the agent.

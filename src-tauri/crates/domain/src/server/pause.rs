@@ -82,6 +82,9 @@ pub enum PauseRefused {
     MustChoose { waiting: usize, since: Timestamp },
     #[error("the task {0} does not wait for this pause to end")]
     NotWaiting(HandleId),
+    /// No call of it can come, so none could wait.
+    #[error("the agent has no access any more, so there is nothing to pause")]
+    AgentRevoked,
     #[error("the server does not run on this machine, so its processes cannot be frozen")]
     RunsElsewhere,
     #[error("processes cannot be frozen on this system")]

@@ -36,9 +36,9 @@ impl Engine {
             note: agent.name.clone(),
         };
         let agent = Agent { token, token_made, ..agent };
-        core.effects
-            .commits
-            .committed(core.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?);
+        core.effects.commits.committed(
+            core.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact], ended_pause: None }).await?,
+        );
         core.refresh_access().await?;
         Ok(agent)
     }

@@ -11,13 +11,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ids::{HandleId, PauseId, PersonId, ServerId};
+use domain::ids::{AgentId, HandleId, PauseId, PersonId, ServerId};
 use domain::ports::PauseUnit;
 use domain::server::ServerAddress;
 use domain::server::halt::HaltedBy;
 use domain::server::pause::{GateVerdict, Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting, verdict};
 use domain::task::TaskHandle;
 use domain::task::decider::Decider;
+use domain::time::Timestamp;
 
 use crate::access::halt_gate::work_of;
 use crate::connections::freeze::{self, FrozenProcesses};
@@ -56,7 +57,8 @@ impl Engine {
     /// server stand still, as far as [`Engine::frozen_processes`] says.
     ///
     /// # Errors
-    /// When it is paused already, runs elsewhere, or the pause cannot be recorded: then nothing is paused.
+    /// When it is paused already, has no access any more, runs elsewhere, or the pause cannot be recorded: then nothing is
+    /// paused.
     pub async fn pause(&self, start: StartPause) -> Result<Pause, EngineError> {
         let core = &self.core;
         let turn = core.pauses.turn.lock().await;
@@ -64,8 +66,12 @@ impl Engine {
         if let Some(earlier) = core.pauses.of(subject) {
             return Err(PauseRefused::AlreadyPaused(earlier.at).into());
         }
-        if let PauseSubject::Server(server) = subject {
-            check_can_freeze(core, server)?;
+        match subject {
+            PauseSubject::Server(server) => check_can_freeze(core, server)?,
+            PauseSubject::Agent(agent) if !core.access.has_access(agent) => {
+                return Err(PauseRefused::AgentRevoked.into());
+            }
+            PauseSubject::Agent(_) => {}
         }
         let id = PauseId::from_random(core.time.random.bits());
         let pause = Pause { id, subject, by, at: core.time.now(), reason, holds_results, ended: None };
@@ -236,17 +242,35 @@ fn begun_note(pause: &Pause) -> String {
     if pause.reason.is_empty() { what.to_owned() } else { format!("{what}: {}", pause.reason) }
 }
 
+/// The pause of an agent that loses its access, ended: none of its waiting calls is sent. It is recorded with the agent,
+/// and obeyed by [`obey`] then.
+pub(super) fn ended_with_access(core: &EngineCore, agent: AgentId, by: &PersonId, now: Timestamp) -> Option<PauseUnit> {
+    let subject = PauseSubject::Agent(agent);
+    let send = SendWaiting::Only(BTreeSet::new());
+    let ended = core.pauses.of(subject)?.end(PauseEnd { at: now, by: by.clone(), send }).ok()?;
+    let note = format!("its agent was revoked; 0 sent, {} cancelled", waiting(core, subject).len());
+    Some(unit(core, &ended, Actor::Person(by.clone()), Verb::PauseEnded, note))
+}
+
 /// Records a pause, and obeys it once it is durable.
 async fn record(core: &EngineCore, pause: &Pause, actor: Actor, verb: Verb, note: String) -> Result<(), EngineError> {
+    let seq = core.registry.put_pause(unit(core, pause, actor, verb, note)).await?;
+    obey(core, pause.clone());
+    core.effects.commits.committed(seq);
+    Ok(())
+}
+
+/// Takes over a pause that is durable.
+pub(super) fn obey(core: &EngineCore, pause: Pause) {
+    core.pauses.set(pause, usize::try_from(core.policy.control.pauses.kept).unwrap_or(usize::MAX));
+}
+
+fn unit(core: &EngineCore, pause: &Pause, actor: Actor, verb: Verb, note: String) -> PauseUnit {
     let subject = match pause.subject {
         PauseSubject::Agent(id) => Subject::Agent(id),
         PauseSubject::Server(id) => Subject::Server(id),
     };
     let at = pause.ended.as_ref().map_or(pause.at, |end| end.at);
     let kept = core.policy.control.pauses.kept;
-    let unit = PauseUnit { pause: pause.clone(), kept, audit: vec![AuditEvent { at, actor, verb, subject, note }] };
-    let seq = core.registry.put_pause(unit).await?;
-    core.pauses.set(pause.clone(), usize::try_from(kept).unwrap_or(usize::MAX));
-    core.effects.commits.committed(seq);
-    Ok(())
+    PauseUnit { pause: pause.clone(), kept, audit: vec![AuditEvent { at, actor, verb, subject, note }] }
 }

@@ -1,8 +1,8 @@
 //! Revokes an agent: first its access, then every task it started (promise R2, ruling 28).
 //!
-//! The agent's row is stored before anything else, so that no call of it can begin; then its open tasks are taken from
-//! it with a cancel each, many in one commit. The cancels are sent by `deliver.rs`, and a server that does not obey is
-//! shown on the task.
+//! The agent's row is stored before anything else, and with it the end of its pause, so that no call of it can begin. Then
+//! its open tasks are taken from it with a cancel each, many in one commit. The cancels are sent by `deliver.rs`, and a
+//! server that does not obey is shown on the task.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use domain::task::{Refusal, Transition};
 use futures::stream::{self, StreamExt};
 
 use crate::core::EngineCore;
+use crate::decisions::pause::{self, release};
 use crate::engine::Engine;
 use crate::error::{EngineError, LedgerError};
 
@@ -49,8 +50,15 @@ pub(crate) async fn revoke_agent(
             subject: Subject::Agent(id),
             note: reason.unwrap_or_default().to_owned(),
         };
-        let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
+        // Its pause ends with it: nobody pauses it meanwhile.
+        let _turn = core.pauses.turn.lock().await;
+        let ended_pause = pause::ended_with_access(core, id, by, now);
+        let over = ended_pause.as_ref().map(|unit| unit.pause.clone());
+        let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact], ended_pause };
         core.effects.commits.committed(core.registry.put_agent(unit).await?);
+        if let Some(over) = over {
+            pause::obey(core, over);
+        }
         if let Some(reason) = reason {
             // Before anybody can read that the access is gone.
             core.access.revocations.lock().insert(id, reason.into());
@@ -62,6 +70,8 @@ pub(crate) async fn revoke_agent(
     let mut asked = take_all(core, open, by, reason).await?;
     let (recorded, cancelled) = record_calls(core, id, by).await;
     asked += take_all(core, recorded, by, reason).await? + cancelled;
+    // What waited for its pause and was not taken from it in time.
+    release::begin(core);
     for connection in core.connections.all().into_iter().filter(|connection| connection.key.seat == Some(id)) {
         connection.leases.set_unwanted();
         connection.wake.notify_one();

@@ -66,7 +66,10 @@ impl World {
             calls: 0,
             meter: CountingSettings::default(),
         };
-        self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
+        self.registry
+            .put_agent(AgentUnit { agent, audit: Vec::new(), ended_pause: None })
+            .await
+            .expect("an agent can be added");
         self.engine.agents_changed().await.expect("the roster can be read");
         self.engine.agent_seen(id, Some("testbed 1"));
         id
@@ -76,7 +79,10 @@ impl World {
     pub(crate) async fn meter(&self, id: AgentId, meter: CountingSettings) {
         let agent = self.engine.agents().get(id).expect("there is such an agent");
         let agent = Agent { meter, ..Agent::clone(&agent) };
-        self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be changed");
+        self.registry
+            .put_agent(AgentUnit { agent, audit: Vec::new(), ended_pause: None })
+            .await
+            .expect("an agent can be changed");
         self.engine.agents_changed().await.expect("the roster can be read");
     }
 

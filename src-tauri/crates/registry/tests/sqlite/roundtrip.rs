@@ -103,7 +103,10 @@ fn any_rule_and_any_meter_read_back_as_they_were_written() {
             calls: 0,
             meter,
         };
-        registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() }).await.expect("put");
+        registry
+            .put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new(), ended_pause: None })
+            .await
+            .expect("put");
         prop_assert_eq!(registry.agents().await, Ok(vec![agent]));
         Ok(())
     });

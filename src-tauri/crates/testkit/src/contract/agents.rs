@@ -42,7 +42,7 @@ pub(crate) async fn check(registry: &dyn Registry) {
     check_questions(registry).await;
 }
 
-fn agent(number: u64, name: &str) -> Agent {
+pub(crate) fn agent(number: u64, name: &str) -> Agent {
     Agent {
         id: FIXTURES.agent(number),
         name: name.into(),
@@ -65,8 +65,9 @@ fn fact(id: AgentId, verb: Verb) -> AuditEvent {
 }
 
 async fn check_agents(registry: &dyn Registry) {
-    let put =
-        |agent: &Agent, verb| registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact(agent.id, verb)] });
+    let put = |agent: &Agent, verb| {
+        registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact(agent.id, verb)], ended_pause: None })
+    };
     let (mut zed, abe) = (agent(1, "zed"), agent(2, "abe"));
     let seq = put(&zed, Verb::AgentAdded).await.expect("an agent is added");
     put(&abe, Verb::AgentAdded).await.expect("another is added");

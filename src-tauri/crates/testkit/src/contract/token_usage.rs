@@ -227,7 +227,8 @@ async fn check_meters(registry: &dyn Registry) {
         let agents: Vec<Agent> = registry.agents().await.expect("agents read");
         agents.into_iter().find(|agent| agent.id == FIXTURES.agent(1))
     };
-    let put = |agent: &Agent| registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() });
+    let put =
+        |agent: &Agent| registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new(), ended_pause: None });
     put(&agent).await.expect("an agent is added");
     let note = AgentNote { id: agent.id, seen: at(9), calls: 3, client: None, learned_timeout: None };
     registry.note_agents(vec![note]).await.expect("it is heard");

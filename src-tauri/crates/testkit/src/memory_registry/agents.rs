@@ -10,11 +10,12 @@ use domain::rule::RuleScope;
 use domain::task::TaskHandle;
 use domain::time::Timestamp;
 
+use super::halts::pauses;
 use super::store::{MemoryStore, StoredTask};
 
 /// Adds or changes an agent. Access that was taken away stays so, and what notes say stays theirs.
 pub(super) fn put(state: &mut MemoryStore, unit: AgentUnit) -> Result<Seq, RegistryError> {
-    let AgentUnit { mut agent, audit } = unit;
+    let AgentUnit { mut agent, audit, ended_pause } = unit;
     if let Some(known) = state.agents.get(&agent.id) {
         agent.revoked = known.revoked.or(agent.revoked);
         (agent.seen, agent.client, agent.calls) = (known.seen, known.client.clone(), known.calls);
@@ -33,6 +34,9 @@ pub(super) fn put(state: &mut MemoryStore, unit: AgentUnit) -> Result<Seq, Regis
     let (id, at) = (agent.id, audit.last().map(|event| event.at));
     state.agents.insert(id, agent);
     state.facts(audit);
+    if let Some(pause) = ended_pause {
+        return Ok(pauses::put(state, pause));
+    }
     Ok(state.change(Entity::Agent(id), at, false))
 }
 

@@ -1,6 +1,6 @@
 //! Halts in memory, with the tasks that they cancel.
 
-mod pauses;
+pub(super) mod pauses;
 
 use std::collections::{BTreeMap, BTreeSet};
 

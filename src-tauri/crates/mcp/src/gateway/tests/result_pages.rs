@@ -465,7 +465,7 @@ async fn an_end_stays_as_it_was_shown_when_its_agent_is_counted_otherwise() {
     setup.engine.flush_budget().await;
     let mut counted = crate::gateway::tests::setup::agent(1);
     counted.meter.family = Some(Family::O200k);
-    let unit = AgentUnit { agent: counted, audit: Vec::new() };
+    let unit = AgentUnit { agent: counted, audit: Vec::new(), ended_pause: None };
     setup.registry.put_agent(unit).await.expect("the agent is taken");
     setup.engine.agents_changed().await.expect("the agents are read");
     for _ in 0..2 {

@@ -310,7 +310,10 @@ pub(crate) async fn setup_with_policy(policy: Policy, servers: &[Arc<LinkServer>
         registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the server is taken");
     }
     for n in [1, 2] {
-        registry.put_agent(AgentUnit { agent: agent(n), audit: Vec::new() }).await.expect("the agent is taken");
+        registry
+            .put_agent(AgentUnit { agent: agent(n), audit: Vec::new(), ended_pause: None })
+            .await
+            .expect("the agent is taken");
     }
     let supervisor = Supervisor::new();
     let counted = sequential_bits();

@@ -111,7 +111,7 @@ impl GatewaySetup {
         let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
         registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the server is taken");
         for n in [1, 2] {
-            let unit = AgentUnit { agent: agent(n), audit: Vec::new() };
+            let unit = AgentUnit { agent: agent(n), audit: Vec::new(), ended_pause: None };
             registry.put_agent(unit).await.expect("the agent is taken");
         }
         let supervisor = Supervisor::new();

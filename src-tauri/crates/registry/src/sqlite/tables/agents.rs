@@ -20,6 +20,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::codec::{self, DecodeError, MeterDef};
 use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::tables::rules::pauses::PauseRow;
 use crate::sqlite::{SqliteRegistry, StoreContext, unsigned, whole};
 
 /// Agents read at most. People add agents by hand; the limit only keeps a damaged file from filling the memory.
@@ -56,15 +57,21 @@ pub(crate) struct AgentRow {
     pub(crate) agent: Agent,
     /// How it is counted as JSON; `None` where nothing was set.
     meter: Option<String>,
+    /// The pause that ends with its access; its facts stand in `audit`.
+    pub(crate) ended_pause: Option<PauseRow>,
     pub(crate) audit: Vec<AuditEvent>,
 }
 
 impl AgentRow {
     pub(crate) fn of(unit: AgentUnit) -> Result<Self, RegistryError> {
-        let AgentUnit { agent, audit } = unit;
+        let AgentUnit { agent, mut audit, ended_pause } = unit;
+        let mut ended_pause = ended_pause.map(PauseRow::of);
+        if let Some(pause) = &mut ended_pause {
+            audit.append(&mut pause.audit);
+        }
         let is_set = agent.meter != CountingSettings::default();
         let meter = if is_set { Some(codec::encode_part::<MeterDef>(&agent.meter)?) } else { None };
-        Ok(Self { agent, meter, audit })
+        Ok(Self { agent, meter, ended_pause, audit })
     }
 }
 

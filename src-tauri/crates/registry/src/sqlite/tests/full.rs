@@ -124,7 +124,10 @@ async fn while_new_work_is_refused_people_still_take_away_and_record() {
     let registry = cramped(&path, 40).await;
     let (agent, server) = (agent(), http_server(7_001, "ci"));
     let rule = Rule { hold_results: Some(true), ..Rule::new(RuleScope::Agent(agent.id)) };
-    registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() }).await.expect("an agent is added");
+    registry
+        .put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new(), ended_pause: None })
+        .await
+        .expect("an agent is added");
     registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("a server is added");
     let with_rule = RuleUnit { rule: rule.clone(), remove: false, audit: Vec::new() };
     registry.put_rule(with_rule.clone()).await.expect("a rule is set");
@@ -145,7 +148,7 @@ async fn while_new_work_is_refused_people_still_take_away_and_record() {
     assert_eq!(registry.put_rule(with_rule).await, Err(full()), "and so is a new rule");
     let fact = |verb| FIXTURES.fact(1, verb, "by a person");
     let revoked = Agent { revoked: Some(Timestamp::from_millis(5)), ..agent.clone() };
-    let unit = AgentUnit { agent: revoked, audit: vec![fact(Verb::AgentRevoked)] };
+    let unit = AgentUnit { agent: revoked, audit: vec![fact(Verb::AgentRevoked)], ended_pause: None };
     registry.put_agent(unit).await.expect("an agent is revoked");
     is_refused("still no new work");
     let unit = RuleUnit { rule, remove: true, audit: vec![fact(Verb::RuleChanged)] };

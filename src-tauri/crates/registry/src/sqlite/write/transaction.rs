@@ -57,7 +57,9 @@ impl BatchShape {
             Mutation::RemoveServer(_, audit) => alike(4, audit.len()),
             Mutation::RecordAudit(audit) => alike(5, audit.len()),
             Mutation::PutUserData(_, audit) => alike(6, audit.len()),
-            Mutation::PutAgent(mutation) => alike(7, mutation.audit.len()),
+            Mutation::PutAgent(row) => {
+                Self { kind: 7, parts: [row.audit.len(), usize::from(row.ended_pause.is_some()), 0, 0, 0, 0] }
+            }
             Mutation::NoteAgents(_) => alike(8, 0),
             Mutation::PutRule(mutation) => alike(9, mutation.audit.len()),
             Mutation::NoteUsage(rows) => alike(10, rows.windows.len()),
@@ -209,6 +211,9 @@ impl<'a> WriteTransaction<'a> {
             }
             Mutation::PutAgent(row) => {
                 agents::put(&mut self.batch, row);
+                if let Some(pause) = &row.ended_pause {
+                    rules::pauses::put(&mut self.batch, pause);
+                }
                 self.add_audit(connection, &row.audit).await?;
                 let at = row.audit.last().map(|event| event.at.as_millis());
                 Ok(MutationOutcome::Changed(self.add_change(Entity::Agent(row.agent.id), at)))

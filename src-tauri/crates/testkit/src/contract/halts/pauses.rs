@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{AgentId, ControlTokenId, HandleId, PauseId, PersonId, ServerId};
 use domain::ports::change::Entity;
-use domain::ports::{PauseUnit, Registry};
+use domain::ports::{AgentUnit, PauseUnit, Registry};
 use domain::server::halt::HaltedBy;
 use domain::server::pause::{Pause, PauseEnd, PauseSubject, SendWaiting};
 use domain::time::Timestamp;
+
+use crate::contract::agents;
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(9_800_000 + millis)
@@ -59,7 +62,42 @@ pub(crate) async fn check(registry: &dyn Registry) {
     assert_eq!(registry.pauses().await, Ok(vec![server_over.clone()]), "the oldest that is over goes");
     let again = pause(4, PauseSubject::Server(server), 60);
     registry.put_pause(unit(&again, Verb::PauseBegun, Subject::Server(server))).await.expect("stored");
-    assert_eq!(registry.pauses().await, Ok(vec![again, server_over]), "a new pause beside the one that is over");
+    assert_eq!(
+        registry.pauses().await,
+        Ok(vec![again.clone(), server_over]),
+        "a new pause beside the one that is over"
+    );
     let facts_after = registry.facts().await.expect("facts").audit_rows;
     assert_eq!(facts_after - facts_before, 5, "each change has its fact");
+    check_end_with_access(registry, again).await;
+}
+
+/// A pause of an agent ends in the transaction that takes its access away.
+async fn check_end_with_access(registry: &dyn Registry, other: Pause) {
+    let agent = agents::agent(95, "paused");
+    let id = agent.id;
+    let subject = || Subject::Agent(id);
+    let added = AgentUnit { agent: agent.clone(), audit: Vec::new(), ended_pause: None };
+    registry.put_agent(added).await.expect("an agent is added");
+    let begun = pause(5, PauseSubject::Agent(agent.id), 70);
+    registry.put_pause(unit(&begun, Verb::PauseBegun, subject())).await.expect("stored");
+    let facts_before = registry.facts().await.expect("facts").audit_rows;
+    let end = PauseEnd { at: at(80), by: PersonId::new("bob"), send: SendWaiting::Only(BTreeSet::new()) };
+    let over = begun.end(end).expect("it was in force");
+    let revoked = Agent { revoked: Some(at(80)), ..agent };
+    let ended_pause = Some(unit(&over, Verb::PauseEnded, subject()));
+    let fact = AuditEvent {
+        at: at(80),
+        actor: Actor::Person(PersonId::new("bob")),
+        verb: Verb::AgentRevoked,
+        subject: subject(),
+        note: String::new(),
+    };
+    let seq = registry.put_agent(AgentUnit { agent: revoked, audit: vec![fact], ended_pause }).await;
+    assert_eq!(registry.newest_seq().await, seq, "one change");
+    assert_eq!(registry.pauses().await, Ok(vec![over, other]), "the pause is over");
+    let agents = registry.agents().await.expect("agents read");
+    assert!(agents.iter().any(|known| known.id == id && known.revoked.is_some()), "and so is the access");
+    let facts_after = registry.facts().await.expect("facts").audit_rows;
+    assert_eq!(facts_after - facts_before, 2, "both stand in the audit log");
 }

@@ -10,7 +10,7 @@ use domain::server::pause::{Pause, PauseSubject};
 use crate::memory_registry::MemoryRegistry;
 use crate::memory_registry::store::MemoryStore;
 
-fn put(state: &mut MemoryStore, unit: PauseUnit) -> Seq {
+pub(in crate::memory_registry) fn put(state: &mut MemoryStore, unit: PauseUnit) -> Seq {
     let PauseUnit { pause, kept, audit } = unit;
     let at = audit.last().map(|event| event.at);
     let entity = match pause.subject {
