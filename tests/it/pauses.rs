@@ -244,6 +244,15 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
     assert!(far.err.contains("does not run on this machine"), "{}", far.err);
     let unknown = paused.run(&["pause", "nobody"]);
     assert_eq!(unknown.code, 4, "{}", unknown.err);
+    assert!(unknown.err.contains("no agent `nobody`") && unknown.err.contains("pause SERVER --freeze"), "{}", unknown.err);
+    for (args, kind) in [
+        (&["pause", "notes"][..], "`notes` is a server, not an agent"),
+        (&["pause", "order-bot", "--freeze"], "`order-bot` is an agent, not a server"),
+    ] {
+        let other = paused.run(args);
+        assert_eq!(other.code, 4, "{}", other.err);
+        assert!(other.err.contains(kind), "{}", other.err);
+    }
     let nothing = paused.run(&["unpause", "order-bot"]);
     assert_eq!(nothing.code, REFUSED, "{}", nothing.err);
 

@@ -110,10 +110,7 @@ impl Api {
     pub async fn pause_start(&self, caller: &Caller, input: PauseInput) -> Result<PauseDto, ApiError> {
         let live = self.live()?;
         let reason = self.bounded_reason(input.reason.as_deref())?.unwrap_or_default();
-        let subject = match named(input.agent.as_deref(), input.server.as_deref())? {
-            PauseName::Agent(name) => PauseSubject::Agent(self.find_agent(name).await?.id),
-            PauseName::Server(name) => PauseSubject::Server(self.find_server(name).await?.id),
-        };
+        let subject = self.pause_subject(&named(input.agent.as_deref(), input.server.as_deref())?).await?;
         check_hold(subject, input.hold_results)?;
         let by = caller.person.clone().into();
         let start = StartPause { subject, by, reason, holds_results: input.hold_results };
@@ -128,10 +125,7 @@ impl Api {
     /// When it is not paused, calls must be chosen first, one that is chosen does not wait, or it cannot be recorded.
     pub async fn pause_end(&self, caller: &Caller, input: UnpauseInput) -> Result<PauseEndedDto, ApiError> {
         let live = self.live()?;
-        let subject = match named(input.agent.as_deref(), input.server.as_deref())? {
-            PauseName::Agent(name) => PauseSubject::Agent(self.find_agent(name).await?.id),
-            PauseName::Server(name) => PauseSubject::Server(self.find_server(name).await?.id),
-        };
+        let subject = self.pause_subject(&named(input.agent.as_deref(), input.server.as_deref())?).await?;
         let send = match (input.all, &input.tasks) {
             (true, Some(_)) => {
                 return Err(ApiError::new(
@@ -158,6 +152,30 @@ impl Api {
             sent: count(ended.sent),
             left_out: count(ended.left_out),
             still_waiting: count(ended.still_waiting),
+        })
+    }
+
+    /// Whom a name means. The name of a server where an agent is named, or the other way round, is told apart.
+    async fn pause_subject(&self, named: &PauseName<'_>) -> Result<PauseSubject, ApiError> {
+        let (found, other, way) = match named {
+            PauseName::Agent(name) => (
+                self.find_agent(name).await.map(|agent| PauseSubject::Agent(agent.id)),
+                self.find_server(name).await.is_ok().then(|| format!("`{name}` is a server, not an agent")),
+                "`taskwarden pause SERVER --freeze` freezes the processes of a local server.",
+            ),
+            PauseName::Server(name) => (
+                self.find_server(name).await.map(|server| PauseSubject::Server(server.id)),
+                self.find_agent(name).await.is_ok().then(|| format!("`{name}` is an agent, not a server")),
+                "`taskwarden pause AGENT`, without `--freeze`, lets new calls of an agent wait.",
+            ),
+        };
+        found.map_err(|error| match (error.code, other) {
+            (Code::NotFound, Some(message)) => ApiError::new(Code::NotFound, message, way),
+            (Code::NotFound, None) => {
+                let hint = format!("{} {way}", error.hint);
+                ApiError { hint, ..error }
+            }
+            _ => error,
         })
     }
 
