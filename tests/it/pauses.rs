@@ -418,6 +418,27 @@ fn stands_still(leader: u64, frozen: &[(u32, u64)]) {
 }
 
 #[test]
+fn a_frozen_server_that_another_program_continues_is_frozen_again_and_says_so() {
+    let gate = Gate::open(PROGRAM);
+    gate.add_server("demo", &["--", PROGRAM, "demo-server"]);
+    assert_eq!(gate.home().run(["pause", "demo", "--freeze", "--reason", "it loops"]).code, 0);
+    let show = || gate.home().run(["servers", "show", "demo"]).out;
+    assert!(show().contains(": it loops.") && !show().contains("Another program"), "{}", show());
+    let leader = kept(&gate)["child"]["pid"].as_u64().expect("a process");
+    let group_of = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
+    rustix::process::kill_process_group(group_of, rustix::process::Signal::CONT).expect("it is continued");
+    wait_for(
+        "the core noticed",
+        || show().contains("Another program let it run").then_some(()),
+        || format!("{}\n{}", show(), gate.home().core_log()),
+    );
+    stands_still(leader, &group(leader));
+    let list = gate.home().run(["pauses", "list"]).out;
+    assert!(list.contains("1 process of demo is frozen") && list.contains("Another program let it run"), "{list}");
+    assert!(list.contains("Paused by") && list.contains(": it loops."), "what a list says is its output: {list}");
+}
+
+#[test]
 fn when_the_keeper_of_a_frozen_server_is_killed_no_process_of_it_remains() {
     for core_dies_too in [false, true] {
         let mut gate = Gate::open(PROGRAM);

@@ -188,16 +188,23 @@ async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
         text.as_deref().and_then(moment).map(|at| format!(" since {}", time::ago(at, now))).unwrap_or_default()
     };
     match &server.frozen {
-        Some(pause) => screen.line(&format!("{}  frozen{}", server.name, since(&Some(pause.since.clone())))),
-        None => screen.line(&format!("{}  {}{}", server.name, server.health.kind, since(&server.health.since))),
-    }
-    for (what, text) in [("why", &server.health.why), ("hint", &server.health.hint)] {
-        if let Some(text) = text {
-            screen.line(&format!("  {what:<12} {}", one_line(text)));
+        // Why it could not be reached before says nothing about a server that stands still.
+        Some(pause) => {
+            screen.line(&format!("{}  frozen{}", server.name, since(&Some(pause.since.clone()))));
+            screen.line(&format!("  why          {}", super::halt::pause::who(pause)));
+            screen.line(&format!("  processes    {}", super::halt::pause::begun(pause)));
         }
-    }
-    if let Some(at) = server.health.retry_at.as_deref().and_then(moment) {
-        screen.line(&format!("  next try     {}", time::until(at, now)));
+        None => {
+            screen.line(&format!("{}  {}{}", server.name, server.health.kind, since(&server.health.since)));
+            for (what, text) in [("why", &server.health.why), ("hint", &server.health.hint)] {
+                if let Some(text) = text {
+                    screen.line(&format!("  {what:<12} {}", one_line(text)));
+                }
+            }
+            if let Some(at) = server.health.retry_at.as_deref().and_then(moment) {
+                screen.line(&format!("  next try     {}", time::until(at, now)));
+            }
+        }
     }
     screen.line(&format!("  address      {}", address_line(&server.address)));
     for (what, words) in address_details(&server.address) {

@@ -113,8 +113,15 @@ pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen
     }
 }
 
+/// Who paused it, when and why: `Paused by ada 3 min ago: wrong month.`
+pub(in crate::cli) fn who(pause: &PauseDto) -> String {
+    let since = moment(&pause.since).map(|at| time::ago(at, now())).unwrap_or_default();
+    let reason = if pause.reason.is_empty() { String::new() } else { format!(": {}", one_line(&pause.reason)) };
+    format!("Paused by {} {since}{reason}.", one_line(&pause.by))
+}
+
 /// What stands still now, as sentences.
-fn begun(pause: &PauseDto) -> String {
+pub(in crate::cli) fn begun(pause: &PauseDto) -> String {
     match (&pause.agent, &pause.server, &pause.processes) {
         (Some(agent), ..) => {
             let results = if pause.holds_results { " Results that arrive are held." } else { "" };
@@ -182,12 +189,10 @@ fn print(list: &PauseList, screen: &Screen) -> CommandResult {
         return Ok(DONE);
     }
     for pause in &list.pauses {
-        let since = moment(&pause.since).map(|at| time::ago(at, now())).unwrap_or_default();
-        let reason = if pause.reason.is_empty() { String::new() } else { format!(": {}", one_line(&pause.reason)) };
         screen.line(&begun(pause));
-        screen.note(&format!("Paused by {} {since}{reason}.", one_line(&pause.by)));
+        screen.line(&who(pause));
         if pause.must_choose {
-            screen.note(
+            screen.line(
                 "Whoever ends it must say which of the waiting calls are sent: `--all`, `--send ID` or `--none`.",
             );
         }
