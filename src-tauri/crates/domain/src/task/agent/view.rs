@@ -257,7 +257,10 @@ fn work_message(handle: &TaskHandle) -> Option<String> {
     };
     let ours = match (&handle.intent, &handle.contact) {
         (Intent::Unwatched { .. }, _) => Some("A person stopped watching this task; nothing more is heard of it."),
-        (Intent::Cancel(_), _) if handle.cancelled_unsent() => Some("The server was asked to stop."),
+        // A call that waits here ends here: its server is not asked.
+        (Intent::Cancel(_), _) if handle.cancelled_unsent() && !handle.view.is_gated() => {
+            Some("The server was asked to stop.")
+        }
         (Intent::None | Intent::Cancel(_) | Intent::Revoked(_), Contact::Blocked { .. }) => {
             Some("The server needs a person first.")
         }

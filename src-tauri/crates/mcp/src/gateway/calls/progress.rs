@@ -272,6 +272,7 @@ impl<'a> ProgressSender<'a> {
         // Programs show the newest notification alone: the server's last message stays in it.
         let is_asked = handle.is_some_and(|handle| handle.requests.values().any(|request| request.state.is_open()));
         let message = match (is_asked, progress) {
+            _ if handle.is_some_and(|handle| handle.view.is_gated()) => waiting::PAUSED.to_owned(),
             (true, _) => waiting::FOR_A_PERSON.to_owned(),
             (false, Some(Progress { message: Some(said), .. })) => said.clone(),
             (false, _) => waiting::alive(ran),

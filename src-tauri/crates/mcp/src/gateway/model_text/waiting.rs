@@ -17,6 +17,9 @@ const SERVER_WORDS: usize = 200;
 /// What a program shows while a person is asked.
 pub(in crate::gateway) const FOR_A_PERSON: &str = "Waiting for a person to answer.";
 
+/// What a program shows of a call that waits for the end of a pause.
+pub(in crate::gateway) const PAUSED: &str = "Paused by a person. The call was not sent yet.";
+
 /// What a program shows of a call whose server is silent.
 pub(in crate::gateway) fn alive(ran: Duration) -> String {
     format!("Running for {}. Follow it in Taskwarden.", span(ran))
@@ -35,6 +38,8 @@ pub(in crate::gateway) enum BackgroundState<'a> {
     },
     /// The work is done and its result held back; a sentence that says why.
     Held(&'a str),
+    /// The call waits here and was not sent; a sentence that says why.
+    Unsent(&'a str),
 }
 
 /// A task that has not ended.
@@ -62,6 +67,9 @@ impl BackgroundTask<'_> {
         let goes_on = format!("{tool} on `{}` goes on in the background as task {}", self.server, self.task);
         match &self.state {
             BackgroundState::Held(why) => format!("{why} The task is {}.{}", self.task, self.next()),
+            BackgroundState::Unsent(why) => {
+                format!("{tool} on `{}` waits as task {}. {why}{}", self.server, self.task, self.next())
+            }
             BackgroundState::Running { .. } => format!("{goes_on}.{}{}", self.facts(), self.next()),
         }
     }
@@ -69,7 +77,7 @@ impl BackgroundTask<'_> {
     /// As the answer to whoever wants the result.
     pub(in crate::gateway) fn no_result_yet(&self) -> String {
         match &self.state {
-            BackgroundState::Held(why) => format!("{why}{}", self.next()),
+            BackgroundState::Held(why) | BackgroundState::Unsent(why) => format!("{why}{}", self.next()),
             BackgroundState::Running { .. } => format!("The task still runs.{}{}", self.facts(), self.next()),
         }
     }
@@ -101,10 +109,15 @@ impl BackgroundTask<'_> {
     /// What the model can do.
     fn next(&self) -> String {
         let Some(since) = self.since else { return " A person can follow it in Taskwarden.".to_owned() };
+        let (meanwhile, cancels) = match self.state {
+            BackgroundState::Running { .. } | BackgroundState::Held(_) => {
+                ("the work goes on, a person can follow it in Taskwarden, and", "asks the server to cancel it")
+            }
+            BackgroundState::Unsent(_) => ("a person sees the call in Taskwarden, and", "cancels it"),
+        };
         format!(
-            " To wait for it, call `{WAIT}` with {{\"task\":\"{task}\",\"since\":{since}}}. Or end your turn: the work goes \
-             on, a person can follow it in Taskwarden, and `{RESULT}` reads its result later. `{CANCEL}` asks the server \
-             to cancel it. Do not make the first call again.",
+            " To wait for it, call `{WAIT}` with {{\"task\":\"{task}\",\"since\":{since}}}. Or end your turn: {meanwhile} \
+             `{RESULT}` reads its result later. `{CANCEL}` {cancels}. Do not make the first call again.",
             task = self.task,
         )
     }
@@ -161,6 +174,18 @@ mod tests {
             assert!(text.contains(part), "`{part}` is missing in: {text}");
         }
         assert!(!text.contains(&"x".repeat(200)), "the server's words are capped: {text}");
+    }
+
+    #[test]
+    fn a_call_that_was_not_sent_neither_runs_nor_goes_on() {
+        let why = "A person paused this agent. The call waits and was not sent.";
+        let waits = BackgroundTask { state: BackgroundState::Unsent(why), ..running(None, None) };
+        let text = waits.text();
+        assert!(text.starts_with("`hash_tree` on `files` waits as task hdl_3k9f2m7q. A person paused"), "{text}");
+        for said in [text, waits.no_result_yet()] {
+            assert!(said.contains(why) && said.contains("`tasks_cancel` cancels it."), "{said}");
+            assert!(!said.contains("goes on") && !said.contains("run"), "{said}");
+        }
     }
 
     #[test]

@@ -60,13 +60,18 @@ async fn background(
     let of_progress = progress.and_then(|progress| progress.message.as_deref());
     let is_servers = message == of_task || message == of_progress;
     let (said, ours) = if is_servers { (message, None) } else { (None, message) };
+    let state = match (held.as_deref(), ours) {
+        (Some(why), _) => BackgroundState::Held(why),
+        (None, Some(why)) if handle.view.is_gated() => BackgroundState::Unsent(why),
+        (None, ours) => BackgroundState::Running { ours, progress, said },
+    };
     text(&BackgroundTask {
         task: &task,
         tool: handle.tool.as_deref(),
         server: &server,
         ran,
         usual: handle.usual,
-        state: held.as_deref().map_or(BackgroundState::Running { ours, progress, said }, BackgroundState::Held),
+        state,
         since: context.has_task_tools().then(|| waiting::next_since(ran, since)),
     })
 }
