@@ -141,7 +141,7 @@ impl ApiError {
             }
             ControlLimit::PerHour { retry_after, .. } => {
                 let hint = format!(
-                    "Nothing was asked. It fits again in {} s; a person can end the tasks at once.",
+                    "Nothing was done. It fits again in {} s; a person can do it at once.",
                     retry_after.as_secs().max(1)
                 );
                 Self { retry_after: Some(retry_after), ..Self::new(Code::OverLimit, message, hint) }

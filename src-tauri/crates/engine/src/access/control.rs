@@ -31,13 +31,16 @@ pub enum ControlLimit {
         most: u32,
     },
     /// Too many for this hour.
-    #[error("this control token may end {most} tasks in an hour: {used} were ended, and {asked} more were asked for")]
+    #[error(
+        "this control token may act {most} times in an hour, where each task that it ends, each halt and each pause \
+         counts: it acted {used} times, and {asked} more did not fit"
+    )]
     PerHour {
-        /// Tasks that were asked for.
+        /// Tasks, halts and pauses that were asked for.
         asked: u64,
-        /// Tasks of the last hour.
+        /// Those of the last hour.
         used: u64,
-        /// Tasks of an hour at most.
+        /// Those of an hour at most.
         most: u32,
         /// When as many fit again.
         retry_after: Duration,
@@ -153,7 +156,8 @@ impl Engine {
         Ok(revoked)
     }
 
-    /// Counts tasks that a control token is about to end against its limits. The count is durable when this returns.
+    /// Counts what a control token is about to do against its limits: a task that it ends, a halt and a pause count as one
+    /// each. The count is durable when this returns.
     ///
     /// # Errors
     /// When they are more than it may end: then none is counted, and the refusal is in the audit log.

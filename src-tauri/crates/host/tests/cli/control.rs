@@ -310,6 +310,8 @@ fn a_token_ends_no_more_than_it_may_and_nothing_once_it_is_revoked_or_over() {
     let hour = core.call("tasks.cancel", &json!({"ids": [tasks[2], one], "reason": "loop"}));
     assert_eq!(hour.status, 429, "four in an hour are too many: {hour:?}");
     assert!(hour.head.contains("retry-after: "), "it says when it fits again: {hour:?}");
+    let why = hour.body["message"].as_str().expect("a message");
+    assert!(why.contains("each halt and each pause") && why.contains("acted 2 times"), "a pause counts as well: {why}");
     assert_eq!(core.home.task(&tasks[2])["intent"], Value::Null, "nothing was asked");
 
     // The count is kept when the core is killed.
