@@ -244,7 +244,11 @@ fn a_paused_agent_that_is_revoked_sends_nothing_and_what_cannot_be_paused_is_sai
     assert!(far.err.contains("does not run on this machine"), "{}", far.err);
     let unknown = paused.run(&["pause", "nobody"]);
     assert_eq!(unknown.code, 4, "{}", unknown.err);
-    assert!(unknown.err.contains("no agent `nobody`") && unknown.err.contains("pause SERVER --freeze"), "{}", unknown.err);
+    assert!(
+        unknown.err.contains("no agent `nobody`") && unknown.err.contains("pause SERVER --freeze"),
+        "{}",
+        unknown.err
+    );
     for (args, kind) in [
         (&["pause", "notes"][..], "`notes` is a server, not an agent"),
         (&["pause", "order-bot", "--freeze"], "`order-bot` is an agent, not a server"),
@@ -308,11 +312,20 @@ fn a_hundred_calls_that_are_cancelled_at_once_leave_a_core_that_answers() {
 }
 
 #[test]
-fn a_frozen_server_that_is_removed_leaves_no_pause_behind() {
+fn a_frozen_server_that_is_removed_leaves_no_pause_behind_and_its_waiting_calls_are_not_lost_but_never_sent() {
     let paused = Paused::open();
     paused.ok(&["pause", "notes", "--freeze"]);
+    let id = paused.gate.home().call("notes", "note", &json!({"word": "late"}));
+    let unwanted = paused.gate.home().call("notes", "note", &json!({"word": "unwanted"}));
+    let said = paused.ok(&["tasks", "cancel", &unwanted]).out;
+    assert!(said.contains("cancelled here; notes was not asked"), "it ends without its server: {said}");
     paused.ok(&["servers", "remove", "notes", "--yes"]);
     assert_eq!(paused.pauses(), Vec::<Value>::new(), "nobody could name it to end it");
+    let task = paused.gate.home().wait_phase(&id, "failed");
+    assert_eq!((&task["view"], &task["contact"]["kind"]), (&json!("notSent"), &json!("fresh")), "{task}");
+    let shown = paused.ok(&["tasks", "show", &id]).out;
+    assert!(shown.contains("its server was removed before the call was sent"), "{shown}");
+    assert_eq!(paused.got(), Vec::<String>::new(), "the server never heard of it");
 }
 
 /// Processes whose group this is, with the ticks that they used so far.

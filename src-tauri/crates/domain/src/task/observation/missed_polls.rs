@@ -99,12 +99,23 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
-    /// Beyond reach for good, by evidence.
+    /// Beyond reach for good, by evidence. A server has nothing of a call that was not sent, so it cannot lose it; without
+    /// the server it is never sent.
     #[must_use]
     pub fn gone(&self, why: &GoneWhy, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
         if self.is_over() {
             return step;
+        }
+        if self.view.is_gated() {
+            return match why {
+                GoneWhy::ServerRemoved => self.not_sent("its server was removed before the call was sent", now),
+                GoneWhy::Unknown
+                | GoneWhy::Expired
+                | GoneWhy::ProcessEnded(_)
+                | GoneWhy::EndedByPerson { .. }
+                | GoneWhy::Replaced => step,
+            };
         }
         let mut part = Actor::System("contact");
         let note = match why {
