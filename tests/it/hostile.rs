@@ -276,6 +276,7 @@ fn what_a_person_types_wrong_is_named_with_a_way_out_and_the_right_exit_code() {
         (vec!["servers", "add", "Bad Name", "--yes", "--", "true"], 2, "name"),
         (vec!["servers", "add", "demo", "--yes", "--", "true"], 5, "demo"),
         (vec!["servers", "remove", "nobody", "--yes"], 4, "nobody"),
+        (vec!["answer"], 2, "write `taskwarden tasks answer`"),
         (vec!["nonsense"], 2, "nonsense"),
     ] {
         let ran = home.run(&args);

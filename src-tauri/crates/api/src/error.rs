@@ -81,7 +81,7 @@ impl ApiError {
     pub fn no_core() -> Self {
         Self::new(
             Code::NoCore,
-            "no core is running for this data directory",
+            "no core is running for this data folder",
             "Start one with `taskwarden serve` in another terminal.",
         )
     }

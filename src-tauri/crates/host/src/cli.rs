@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use api::{ApiError, Code};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::app::compose::Adapters;
@@ -251,7 +251,9 @@ fn report_usage(screen: &Screen, error: &clap::Error, args: &[OsString]) -> u8 {
         }
         _ => {
             let text = error.render().to_string();
-            let (message, hint) = usage(&text, &intended_command(args));
+            let intended = intended_command(args);
+            let (message, hint) = usage(&text, &intended);
+            let hint = in_a_group(error).filter(|_| !intended.contains(' ')).unwrap_or(hint);
             print_error(screen, &ApiError::new(Code::Usage, message, hint))
         }
     }
@@ -267,6 +269,17 @@ fn intended_command(args: &[OsString]) -> String {
         command = found;
     }
     words.join(" ")
+}
+
+/// Where a command without its group is found: an unknown `answer` is that of `tasks`, not one that is spelt alike.
+fn in_a_group(error: &clap::Error) -> Option<String> {
+    /// Groups that are named; more have a command of such a name only where it means anything, such as `list`.
+    const NAMED: usize = 3;
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let cli = Cli::command();
+    let groups = cli.get_subcommands().filter(|group| group.find_subcommand(word).is_some());
+    let found: Vec<String> = groups.map(|group| format!("`taskwarden {} {word}`", group.get_name())).collect();
+    (1..=NAMED).contains(&found.len()).then(|| format!("Write {}.", found.join(" or ")))
 }
 
 /// Turns clap's paragraphs into one line and a hint.

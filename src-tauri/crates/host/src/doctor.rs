@@ -32,7 +32,7 @@ pub(crate) fn secrets(config: &Config) -> Finding {
                     SecretsChoice::File => "as configured".into(),
                     SecretsChoice::Auto | SecretsChoice::Keychain => {
                         match keychain_works(config.policy.hosting.keychain_limit) {
-                            Ok(()) => "a keychain is available now, but the choice was made when the data directory \
+                            Ok(()) => "a keychain is available now, but the choice was made when the data folder \
                                        was new"
                                 .into(),
                             Err(why) => why,
@@ -42,7 +42,7 @@ pub(crate) fn secrets(config: &Config) -> Finding {
                 Finding::note(
                     area,
                     format!("secrets and the registry's key are in {said} ({why})"),
-                    "Keep the data directory out of shared backups. Nothing else is needed.",
+                    "Keep the data folder out of shared backups. Nothing else is needed.",
                 )
             }
             Err(why) if vault.is_keychain() => {

@@ -89,7 +89,7 @@ impl VaultError {
             }
             Self::KeyGone(_) => {
                 "Restore it from a backup. Without it the arguments, answers and results in the registry stay sealed; \
-                 to start over, move the data directory away."
+                 to start over, move the data folder away."
                     .into()
             }
         }

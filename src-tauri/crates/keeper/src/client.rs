@@ -90,9 +90,7 @@ impl KeeperClient<'_> {
     /// Says whether the child or the keeper cannot run.
     pub async fn start(&self, name: &str, launch: &Launch) -> Result<KeeperConnection, KeeperStartError> {
         let Some(dir) = RuntimeDir::new(&self.program.dir, name, (self.draw)()) else {
-            return Err(KeeperStartError::Keeper(
-                "the path of the data directory is too long for another socket".into(),
-            ));
+            return Err(KeeperStartError::Keeper("the path of the data folder is too long for another socket".into()));
         };
         let limit = self.policy.keeping.greeting_limit;
         match timeout(limit, self.spawn(launch, &dir)).await {

@@ -109,8 +109,8 @@ export function limitRows(storage: StorageDto, agents: readonly AgentFacts[], qu
 export const DISK_FULL: RecordingDto = {
   state: "cannot",
   reason: "diskFull",
-  message: "nothing new is recorded, because the disk of the data directory is full",
-  cure: "Free some space on the disk of the data directory, or run `taskwarden storage clean`; cancels, answers and revocations are still recorded, and agents are served again as soon as there is room.",
+  message: "nothing new is recorded, because the disk of the data folder is full",
+  cure: "Free some space on the disk of the data folder, or run `taskwarden storage clean`; cancels, answers and revocations are still recorded, and agents are served again as soon as there is room.",
   since: "2026-11-21T14:29:02.000Z",
   calls: [
     {

@@ -334,7 +334,7 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
     }
     let key = match Vault::find(config)? {
         Some(vault) => vault.seal_key(&config.paths)?,
-        None => return Err(VaultError::KeyGone("data directory").into()),
+        None => return Err(VaultError::KeyGone("data folder").into()),
     };
     let registry = SqliteRegistry::open_read_only(&path, SealKey::from_bytes(key), &config.policy).await?;
     Ok(Arc::new(registry))

@@ -57,7 +57,7 @@ impl HaltFile {
                 }
             };
             if let Ok(Err(error)) = tokio::time::timeout(every, changed).await {
-                tracing::info!(%error, "the data directory is not watched any more; the file HALT is looked for at intervals");
+                tracing::info!(%error, "the data folder is not watched any more; the file HALT is looked for at intervals");
                 folder = None;
             }
         }
@@ -74,7 +74,7 @@ impl HaltFile {
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.is_unreadable, true) {
-                    tracing::error!(%error, "the file HALT cannot be looked for in the data directory");
+                    tracing::error!(%error, "the file HALT cannot be looked for in the data folder");
                 }
                 return HaltLook::TryAgain;
             }

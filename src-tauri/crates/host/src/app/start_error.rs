@@ -42,7 +42,7 @@ impl StartError {
                     .into()
             }
             Self::Lock(LockError::Unusable { .. }) | Self::Logs { .. } | Self::Socket { .. } => {
-                "Check the owner and permissions of the data directory, and that its disk is local and not full.".into()
+                "Check the owner and permissions of the data folder, and that its disk is local and not full.".into()
             }
             Self::Thread(_) => "Close some programs or raise the limits of your user, then try again.".into(),
             Self::Attach(_) => "Run `taskwarden doctor`.".into(),

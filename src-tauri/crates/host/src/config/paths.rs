@@ -20,7 +20,7 @@ pub enum HomeError {
     #[error("there is no data folder for this user on this platform")]
     Nowhere,
     /// It cannot be made, read or tightened.
-    #[error("the data directory `{path}` cannot be used: {source}")]
+    #[error("the data folder `{path}` cannot be used: {source}")]
     Unusable {
         /// The path in question.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum HomeError {
         source: io::Error,
     },
     /// Others can read it, and Taskwarden did not create it.
-    #[error("the data directory `{path}` is open to other users and holds other files")]
+    #[error("the data folder `{path}` is open to other users and holds other files")]
     Shared {
         /// The path in question.
         path: PathBuf,

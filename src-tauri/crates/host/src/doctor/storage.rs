@@ -89,7 +89,7 @@ fn audit(facts: &CoreFacts) -> Finding {
         Some(broken) => Finding::broken(
             "audit",
             format!("row {} of the audit log does not fit: {}", broken.number, broken.why),
-            "Keep a copy of the data directory as evidence and look who can write it; `backups` may have the row as it \
+            "Keep a copy of the data folder as evidence and look who can write it; `backups` may have the row as it \
              was. `taskwarden audit verify` checks it again.",
         ),
         None if audit.complete => Finding::fine("audit", format!("verified to row {}", audit.last)),
@@ -107,7 +107,7 @@ fn checkpoints(facts: &CoreFacts) -> Finding {
         return Finding::broken(
             area,
             format!("the checkpoint of row {} does not hold: {}", broken.number, broken.why),
-            "Keep a copy of the data directory as evidence. `taskwarden audit verify` compares all checkpoints; an export \
+            "Keep a copy of the data folder as evidence. `taskwarden audit verify` compares all checkpoints; an export \
              and an anchor that is kept elsewhere show which rows were changed.",
         );
     }
@@ -132,7 +132,7 @@ fn anchor(anchor: &AnchorDto) -> Finding {
         Some(_) if anchor.contradicts => Finding::broken(
             area,
             message,
-            "Keep a copy of the file and of the data directory as evidence. `taskwarden audit verify --anchor FILE` compares \
+            "Keep a copy of the file and of the data folder as evidence. `taskwarden audit verify --anchor FILE` compares \
              each checkpoint of the file.",
         ),
         Some(_) => Finding::note(

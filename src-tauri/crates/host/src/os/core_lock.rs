@@ -21,7 +21,7 @@ pub(crate) struct CoreLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another core has it.
-    #[error("a core is already running for this data directory (process {})", pid.map_or("unknown".into(), |pid| pid.to_string()))]
+    #[error("a core is already running for this data folder (process {})", pid.map_or("unknown".into(), |pid| pid.to_string()))]
     Held {
         /// Its process, when it is written there.
         pid: Option<u32>,

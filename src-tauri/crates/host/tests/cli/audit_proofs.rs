@@ -119,7 +119,7 @@ fn an_export_that_holds_nothing_or_cannot_be_written_is_refused_and_leaves_nothi
     });
     assert_eq!(left.count(), 0, "no file, and none that is half written");
     let refused = home.run(&["audit", "export", "-o", "/nowhere/at/all.jsonl"]);
-    assert!(refused.code == Some(1) && refused.err.contains("/nowhere/at/all.jsonl"), "{refused:?}");
+    assert!(refused.code == Some(2) && refused.err.contains("the folder `/nowhere/at` does not exist"), "{refused:?}");
     let rows = home.ok(&["audit", "list", "--verb", "exported", "--json"]).json();
     assert_eq!(rows["rows"].as_array().map(Vec::len), Some(0), "what was refused is not on record: {rows}");
     drop(core);

@@ -48,7 +48,7 @@ export const GLOSSARY = [
   { word: "Finished with an error", means: "The tool ran to its end and reported a failure as its result." },
   {
     word: "Frozen",
-    means: "The processes of a local server stand still and keep their memory until a person thaws it.",
+    means: "The processes of a local server stand still and keep their memory until a person ends that.",
   },
   { word: "Gateway", means: "The address at which agents reach their servers through Taskwarden." },
   {

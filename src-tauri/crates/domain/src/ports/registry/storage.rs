@@ -50,7 +50,7 @@ impl RecordingFault {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::DiskFull => "the disk of the data directory has too little free space",
+            Self::DiskFull => "the disk of the data folder has too little free space",
             Self::ReadOnly => "the registry cannot be written",
             Self::Damaged => "the registry is damaged",
             Self::SlowDisk => "the disk takes seconds for each commit",
@@ -64,12 +64,12 @@ impl RecordingFault {
     pub const fn cure(self) -> &'static str {
         match self {
             Self::DiskFull => {
-                "Free some space on the disk of the data directory, or run `taskwarden storage clean`; `taskwarden doctor` \
+                "Free some space on the disk of the data folder, or run `taskwarden storage clean`; `taskwarden doctor` \
                  says how much is free and how much is needed. Cancels, answers and revocations are still recorded, and \
                  agents are served again as soon as there is room."
             }
             Self::ReadOnly => {
-                "Mount the disk of the data directory for writing, or give your user write access to it; the core \
+                "Mount the disk of the data folder for writing, or give your user write access to it; the core \
                  then continues automatically."
             }
             Self::Damaged => {
@@ -80,9 +80,7 @@ impl RecordingFault {
                 "Look for what keeps the disk busy, or move TASKWARDEN_HOME to a local disk; the core then continues."
             }
             Self::Locked => "Close programs that have the registry open, such as a database browser or a backup.",
-            Self::Failing => {
-                "Run `taskwarden doctor`, and check the disk; the log in the data directory has the error."
-            }
+            Self::Failing => "Run `taskwarden doctor`, and check the disk; the log in the data folder has the error.",
         }
     }
 }

@@ -159,7 +159,7 @@ fn processes(number: u32) -> String {
 fn over(ended: &PauseEndedDto) -> String {
     let what = match (&ended.agent, &ended.server) {
         (Some(agent), _) => format!("{} is no longer paused.", one_line(agent)),
-        (None, Some(server)) => format!("{} is thawed.", one_line(server)),
+        (None, Some(server)) => format!("{} is no longer frozen.", one_line(server)),
         (None, None) => "The pause is over.".into(),
     };
     let held = match ended.still_waiting {

@@ -45,7 +45,7 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
     let holder = CoreLock::holder(&config.paths.lock());
     let Some(pid) = holder else {
         let start = "Start one with `taskwarden serve`.";
-        return (vec![Finding::note(area, "no core is running for this data directory", start)], None);
+        return (vec![Finding::note(area, "no core is running for this data folder", start)], None);
     };
     let process = pid.map_or_else(|| "of unknown number".into(), |pid| pid.to_string());
     let restart = "Stop it with Ctrl-C in its terminal (or `kill` its process) and start it again.";
@@ -73,7 +73,7 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
             }
         },
         Ok(Err(error)) if error.code == Code::NoCore => {
-            let message = format!("process {process} holds the data directory but its socket does not answer");
+            let message = format!("process {process} holds the data folder but its socket does not answer");
             let cure = pid.map_or_else(
                 || restart.to_owned(),
                 |pid| format!("End it with `kill -9 {pid}` and start it again; nothing that was recorded is lost."),

@@ -40,6 +40,14 @@ impl ExportFile {
             Ok(_) | Err(_) => {}
         }
         let Some(name) = place.file_name() else { return refused("is not a file name") };
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.exists()) {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("the folder `{}` does not exist", folder.display()),
+                "Make the folder first, or give another path with `-o FILE`.",
+            ));
+        }
         let mut partial_name = name.to_owned();
         partial_name.push(format!(".{}.partial", std::process::id()));
         let partial = place.with_file_name(partial_name);
@@ -90,6 +98,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let at = |name: &str| home.path().join(name);
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("a socket");
+        let nowhere = ExportFile::create(&at("nodir").join("report")).err().expect("it is refused");
+        assert!(nowhere.message.ends_with("nodir` does not exist"), "{}", nowhere.message);
         let refused = ExportFile::create(&at("socket")).err().expect("it is refused");
         assert!(refused.message.ends_with("is not a regular file"), "{}", refused.message);
 

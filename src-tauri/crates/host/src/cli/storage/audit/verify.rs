@@ -164,7 +164,7 @@ fn report_receipts(found: &ReceiptsVerifiedDto) -> String {
     let receipts = count(found.receipts, "receipt");
     match (&found.broken, found.removed) {
         (Some(broken), _) => format!(
-            "Receipt {} does not hold: {}. Keep a copy of the data directory as evidence; its `backups` folder may have the \
+            "Receipt {} does not hold: {}. Keep a copy of the data folder as evidence; its `backups` folder may have the \
              receipt as it was.",
             broken.number,
             one_line(&broken.why)
@@ -222,7 +222,7 @@ fn report(found: &AuditVerifiedDto) -> String {
     let rows = count(found.checked, "row");
     match &found.broken {
         Some(broken) => format!(
-            "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data directory as \
+            "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data folder as \
              evidence; its `backups` folder may have the row as it was.",
             broken.number,
             one_line(&broken.why),
