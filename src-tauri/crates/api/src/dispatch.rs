@@ -30,7 +30,7 @@ use crate::calls::core::receipts::{ListReceipts, VerifyReceipts};
 use crate::calls::core::report::ReportAudit;
 use crate::calls::core::sessions::{RevokeSessions, SessionList};
 use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
-use crate::calls::halts::{ResumeHalt, StartHalts};
+use crate::calls::halts::{HaltRetried, ResumeHalt, StartHalts};
 use crate::calls::inbox::ReadInbox;
 use crate::calls::inbox::answer::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::inbox::answer_many::{AnswerMany, ManyAnswered, UndoMany};
@@ -184,6 +184,7 @@ calls! {
     "plans.show" reads Read plan_show: ShowPlan => PlanShown;
     "halts.show" reads Read halt_show: Nothing => HaltShown;
     "halts.start" acts Halt halt_start: StartHalts => HaltShown;
+    "halts.retry" acts Halt halt_retry: Nothing => HaltRetried;
     "halts.resume" acts LiftHalt halt_resume: ResumeHalt => HaltShown;
     "pauses.list" reads Read pause_list: Nothing => PauseList;
     "pauses.start" acts Pause pause_start: PauseInput => PauseDto;

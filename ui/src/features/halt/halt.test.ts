@@ -132,6 +132,16 @@ it("the_page_follows_the_halt_to_its_end_without_a_call_of_its_own", async () =>
   await page.close();
 });
 
+it("what_is_not_confirmed_is_asked_again_and_only_then_there_is_a_button", async () => {
+  const core = fake({ tasks: 28 });
+  core.state.halt = haltOf(haltedTasks(makeRows(3, 0, STORY_NOW), ["notConfirmed", "confirmed", "requested"], AT), AT);
+  const page = show(HaltScreen, {}, core);
+  await page.press(".head button", HALT.retry);
+  await until("it is asked", () => core.called.some((call) => call.name === "halts.retry"));
+  await until("nothing is left to ask again", () => button(".head button", HALT.retry) === undefined);
+  await page.close();
+});
+
 it("what_is_known_of_a_task_is_said_and_nothing_else", () => {
   const [row] = makeRows(1, 0, STORY_NOW);
   if (!row) throw new Error("a row is made");

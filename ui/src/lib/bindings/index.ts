@@ -1203,6 +1203,11 @@ inForce: Array<HaltEffectDto>, at: string,
 /** Null for the file `HALT`, which any program can make. */
 by: string | null, reason: string, };
 
+/** What was asked again. */
+export type HaltRetried = {
+/** Tasks whose cancels nobody had confirmed, and which can be asked. */
+asked: number, };
+
 /** What is halted now. */
 export type HaltShown = {
 /** Null when nothing is halted. */
@@ -3705,6 +3710,7 @@ export interface Calls {
   "plans.show": [ShowPlan, PlanShown];
   "halts.show": [Nothing, HaltShown];
   "halts.start": [StartHalts, HaltShown];
+  "halts.retry": [Nothing, HaltRetried];
   "halts.resume": [ResumeHalt, HaltShown];
   "pauses.list": [Nothing, PauseList];
   "pauses.start": [PauseInput, PauseDto];

@@ -50,6 +50,14 @@ pub struct ResumeHalt {
     pub with_open: bool,
 }
 
+/// What was asked again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HaltRetried {
+    /// Tasks whose cancels nobody had confirmed, and which can be asked.
+    pub asked: u64,
+}
+
 /// A task of a halt, as last read.
 pub(crate) struct HaltedTask {
     shown: HaltedTaskDto,
@@ -103,6 +111,15 @@ impl Api {
         let by = Some(caller.person.clone().into());
         live.engine.halt(StartHalt { subjects, effects, reason, by }).await?;
         self.halt_show(caller, Nothing {}).await
+    }
+
+    /// Asks again the tasks of the halt whose cancels nobody confirmed.
+    ///
+    /// # Errors
+    /// When nothing is halted, or it cannot be recorded.
+    pub async fn halt_retry(&self, caller: &Caller, _input: Nothing) -> Result<HaltRetried, ApiError> {
+        let asked = self.live()?.engine.retry_halt(caller.person.clone()).await?;
+        Ok(HaltRetried { asked })
     }
 
     /// Takes the next stage of the way back.

@@ -59,7 +59,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "audit.exportRows" => json!({
                 "filter": {}, "format": "jsonl", "gaps": "stubs", "size": 1, "after": 0, "rows": 0, "stubs": 0, "receipts": 0,
             }),
-            "controlTokens.list" | "alarms.list" => json!({}),
+            "controlTokens.list" | "alarms.list" | "halts.retry" => json!({}),
             "alarms.dismiss" => json!({"ids": []}),
             "pauses.list" => json!({}),
             "pauses.start" | "pauses.end" => json!({"agent": "nobody"}),

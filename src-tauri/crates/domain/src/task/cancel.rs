@@ -43,6 +43,24 @@ impl TaskHandle {
         Ok(step.settle(self, now))
     }
 
+    /// Asks once more for a cancel that was asked before and is not confirmed. What was asked first stays in the audit log.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when the task is over.
+    pub fn cancel_again(&self, by: impl Into<Decider>, now: Timestamp) -> Result<Transition, Refusal> {
+        let by = by.into();
+        if self.is_over() {
+            return Err(Refusal::AlreadyOver(self.phase(now).word()));
+        }
+        let mut step = Transition::none(self);
+        let Some(request) = step.next.cancel_request_mut() else { return self.cancel(by, None, now) };
+        *request = CancelRequest::new(&by, now, request.reason.as_deref(), Delivery::Recorded);
+        step.next.told.remove(&Told::Disobeyed);
+        step.fact(now, by.actor(), Verb::CancelBegun, "asked again");
+        step.effect(Effect::Deliver);
+        Ok(step.settle(self, now))
+    }
+
     /// Takes the handle from its agent at once and requests a cancel. An earlier cancel request becomes this, with
     /// what was sent of it; of a task that is over, nothing is asked.
     ///

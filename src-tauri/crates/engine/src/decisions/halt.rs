@@ -88,6 +88,16 @@ impl Engine {
         Ok(Arc::new(halt))
     }
 
+    /// Asks the tasks of the halt in force again whose cancels nobody confirmed; returns how many were asked.
+    ///
+    /// # Errors
+    /// When nothing is halted, or the registry cannot be read or written: some may be asked then.
+    pub async fn retry_halt(&self, by: PersonId) -> Result<u64, EngineError> {
+        let core = &self.core;
+        let halt = core.gate.state().current.ok_or(EngineError::NotHalted)?;
+        Ok(cancels::ask_again(core, halt.id, &by).await?)
+    }
+
     /// Takes the next stage of the way back. It is recorded before it takes effect.
     ///
     /// # Errors

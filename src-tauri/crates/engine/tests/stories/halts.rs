@@ -129,6 +129,29 @@ async fn a_call_that_began_to_leave_is_listed_and_cancelled_and_its_end_is_what_
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_halt_could_not_confirm_is_asked_again_and_what_ended_is_not() {
+    let (world, server, id, _) = with_agent().await;
+    server.reply_task("build", "t1", vec![PollReply::working(); 500]);
+    let task = world.call(id, "build").await;
+    world.until(task, "a task of its server", |handle| handle.view.task().is_some()).await;
+    let retry = || world.engine.retry_halt(person("bob"));
+    assert_eq!(retry().await, Err(EngineError::NotHalted));
+    server.on_cancel(OnCancel::Ignore);
+    world.engine.halt(everything(&HaltEffect::ALL)).await.expect("it is recorded");
+    world.pass(5 * SECOND).await;
+    assert_eq!(retry().await, Ok(0), "its server may still confirm it");
+    world.pass(MINUTE).await;
+    server.on_cancel(OnCancel::Obey);
+    assert_eq!(retry().await, Ok(1));
+    let ended = world.until_phase(task, Phase::Cancelled).await;
+    let request = ended.cancel_request().expect("a cancel");
+    assert_eq!((&request.by, request.reason.as_deref()), (&person("bob").into(), Some("wrong month")));
+    let asked = server.times(|act| matches!(act, EngineAction::Cancel(_))).len();
+    assert_eq!(asked, 2, "once by the halt, once again");
+    assert_eq!(retry().await, Ok(0), "it ended");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_core_that_was_killed_comes_back_halted_and_goes_on_cancelling() {
     let (mut world, server, id, agent) = with_agent().await;
     server.reply_task("build", "t1", vec![PollReply::working(); 50]);

@@ -6,7 +6,7 @@
 pub(crate) mod pause;
 
 use api::calls::Nothing;
-use api::calls::halts::{ResumeHalt, StartHalts};
+use api::calls::halts::{HaltRetried, ResumeHalt, StartHalts};
 use api::dto::halt::{
     HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskDto, HaltedTaskStateDto, RecoveryStageDto, ToolOfServer,
 };
@@ -45,6 +45,9 @@ pub(crate) struct HaltArgs {
     /// Do not ask for confirmation.
     #[arg(long, short, requires = "reason")]
     yes: bool,
+    /// Ask the tasks of the halt again whose cancels were not confirmed.
+    #[arg(long, conflicts_with = "reason")]
+    retry: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -76,6 +79,9 @@ enum ResumeStage {
 }
 
 pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> CommandResult {
+    if command.retry {
+        return retry(config, screen).await;
+    }
     let Some(reason) = command.reason else {
         let shown = CoreClient::attach_or_read(config).await?.request("halts.show", &Nothing {}).await?;
         return print(&shown, screen);
@@ -93,6 +99,19 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
     let (servers, agents) = (command.servers, command.agents);
     let input = StartHalts { reason, scope: scope.collect(), servers, agents, tools };
     print(&core.request("halts.start", &input).await?, screen)
+}
+
+async fn retry(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach(config)?;
+    let retried: HaltRetried = core.request("halts.retry", &Nothing {}).await?;
+    if screen.is_json() {
+        return screen.json(&retried);
+    }
+    screen.line(&match retried.asked {
+        0 => "No task that is not confirmed can be asked again.".into(),
+        asked => format!("Asked {} again to cancel.", count(asked, "task")),
+    });
+    print(&core.request("halts.show", &Nothing {}).await?, screen)
 }
 
 pub(crate) async fn resume(command: ResumeArgs, config: &Config, screen: &Screen) -> CommandResult {

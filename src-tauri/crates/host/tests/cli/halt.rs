@@ -29,6 +29,7 @@ fn a_halt_refuses_calls_cancels_tasks_and_is_lifted_stage_by_stage() {
     let (home, core) = Home::with_demo();
     assert_eq!(halt(&home)["halt"], Value::Null, "nothing is halted");
     assert!(home.ok(&["halt"]).out.contains("Nothing is halted"));
+    assert_eq!(home.run(&["halt", "--retry"]).code, Some(5), "there is nothing to ask again");
     let task = home.call_taken("runaway", "{}");
     let unsure = home.run(&["halt", "--reason", "wrong month", "--json"]);
     assert_eq!((unsure.code, &unsure.error()["code"]), (Some(5), &"refused".into()), "nobody confirmed: {unsure:?}");
@@ -41,6 +42,8 @@ fn a_halt_refuses_calls_cancels_tasks_and_is_lifted_stage_by_stage() {
     assert!(refused.error()["message"].as_str().is_some_and(|text| text.contains("wrong month")), "{refused:?}");
     let shown = until(&home, "confirmed", |halt| halt["counts"]["confirmed"] == 1);
     assert_eq!(shown["halt"]["tasks"][0]["id"], task.as_str(), "with its evidence: {shown}");
+    let again = home.ok(&["halt", "--retry"]).out;
+    assert!(again.contains("No task that is not confirmed can be asked again"), "it ended: {again}");
 
     // The machine is killed, and comes back halted.
     core.kill();

@@ -1,12 +1,12 @@
 /* What a made-up core answers about a halt. */
-import type { HaltShown, RecoveryStageDto, TaskRow } from "$lib/bindings";
+import type { HaltedTaskDto, HaltShown, RecoveryStageDto, TaskRow } from "$lib/bindings";
 import type { Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { iso } from "../random";
 import { haltedTasks, haltOf } from "./orders";
 
 const STAGES: readonly RecoveryStageDto[] = ["acknowledged", "requests", "readOnly", "calls"];
-type HaltCalls = Pick<Answers, "halts.show" | "halts.start" | "halts.resume">;
+type HaltCalls = Pick<Answers, "halts.show" | "halts.start" | "halts.retry" | "halts.resume">;
 
 export function haltCalls(state: CoreState): HaltCalls {
   const put = (halt: HaltShown) => {
@@ -41,6 +41,16 @@ export function haltCalls(state: CoreState): HaltCalls {
       const open = effects.includes("running") ? [...state.rows.values()].filter((row) => !row.over && isOf(row)) : [];
       const added = orders.length > 0 ? orders : [{ ...order, server: null, agent: null }];
       return put(haltOf(haltedTasks(open, ["requested"], at), at, { orders: [...held, ...added] }));
+    },
+    "halts.retry": () => {
+      const { halt } = state.halt;
+      if (halt === null) return { asked: 0 };
+      const isOpen = (task: HaltedTaskDto) => task.state === "notConfirmed";
+      const asked = halt.counts.notConfirmed;
+      const tasks = halt.tasks.map((task) => (isOpen(task) ? { ...task, state: "requested" as const } : task));
+      const counts = { ...halt.counts, notConfirmed: 0, requested: halt.counts.requested + asked };
+      put({ halt: { ...halt, tasks, counts }, unreadable: null });
+      return { asked };
     },
     "halts.resume": ({ stage }) => {
       const { halt } = state.halt;

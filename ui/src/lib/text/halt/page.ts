@@ -8,6 +8,9 @@ export const HALT = {
   widen: "Widen the halt…",
   copy: "Copy report",
   copied: "The report is copied.",
+  retry: "Ask again",
+  retried: (n: number) =>
+    n === 0 ? "No task that is not confirmed can be asked again." : `Asked ${plural(n, "task")} again to cancel.`,
   /** While nothing is halted. */
   none: "Nothing is halted.",
   noneWhy:

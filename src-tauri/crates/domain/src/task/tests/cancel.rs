@@ -78,3 +78,24 @@ fn the_stop_of_a_plain_call_is_only_asked_because_nobody_acknowledges_a_notice()
     assert_eq!(left.stop_state(), Some(CancelState::Asked), "the notice left; the server said nothing");
     assert_eq!(left.deliver_at(), None, "and it is not sent again");
 }
+
+#[test]
+fn a_cancel_that_is_not_confirmed_is_asked_again_and_counts_from_then() {
+    let asked = working().cancel(ann(), Some("wrong month"), at(20)).expect("it runs").next;
+    let sent = asked.cancel_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    for unconfirmed in [
+        sent.clone(),
+        sent.cancel_step(&Delivery::Acknowledged { at: at(22) }, at(22)).next,
+        sent.cancel_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22)).next,
+    ] {
+        let again = unconfirmed.cancel_again(ben(), at(60)).expect("it is not over");
+        assert!(again.effects.contains(&Effect::Deliver) && again.next.is_cancel_due(), "it leaves at once");
+        let request = again.next.cancel_request().expect("a request");
+        assert_eq!((request.at, &request.by, request.sent), (at(60), &ben().into(), None));
+        assert_eq!(request.reason.as_deref(), Some("wrong month"), "the reason is that of the first");
+        let notes: Vec<&str> = again.audit.iter().map(|fact| fact.note.as_str()).collect();
+        assert_eq!(notes, ["asked again"]);
+    }
+    let over = sent.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
+    assert_eq!(over.cancel_again(ben(), at(60)), Err(Refusal::AlreadyOver("cancelled")), "it ended");
+}

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use domain::ids::{HaltId, HandleId};
+use domain::ids::{HaltId, HandleId, PersonId};
 use domain::ports::{HaltUnit, RegistryError};
 use domain::server::halt::{HaltEffect, HaltedWork};
 use domain::task::decider::Decider;
+use domain::task::status::halted::HaltedTaskState;
 use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use tokio::sync::oneshot;
 
 use crate::access::halt_gate::work_of;
@@ -105,6 +106,40 @@ async fn cancel(core: &EngineCore, id: HandleId) {
         Err(LedgerError::Registry(error)) => {
             tracing::error!(handle.id = %id, %error, "a halted task could not be asked to cancel");
         }
+        Err(LedgerError::Declined(never)) => match never {},
+    }
+}
+
+/// Asks again what the halt covers and nobody confirmed; returns how many were asked. What is lost cannot be asked.
+pub(super) async fn ask_again(core: &EngineCore, halt: HaltId, by: &PersonId) -> Result<u64, RegistryError> {
+    let (rows, mut after, mut asked) = (core.policy.page_rows_max, None, 0_u64);
+    loop {
+        let page = core.registry.halted_tasks(halt, after, rows).await?;
+        after = page.last().copied();
+        let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
+        let again: Vec<bool> = stream::iter(page)
+            .map(|id| cancel_again(core, id, by))
+            .buffer_unordered(core.policy.halt.cancels_at_once)
+            .try_collect()
+            .await?;
+        asked += u64::try_from(again.into_iter().filter(|is_asked| *is_asked).count()).unwrap_or(u64::MAX);
+        if is_last {
+            return Ok(asked);
+        }
+    }
+}
+
+async fn cancel_again(core: &EngineCore, id: HandleId, by: &PersonId) -> Result<bool, RegistryError> {
+    let decided = core.ledger.decide(id, |handle, now| {
+        let is_open = handle.halted_state(now, core.policy.halt.confirm_within) == HaltedTaskState::NotConfirmed;
+        let step = is_open.then(|| handle.cancel_again(by, now).ok()).flatten();
+        let is_asked = step.is_some();
+        Ok::<_, std::convert::Infallible>((step.unwrap_or_else(|| Transition::none(handle)), is_asked))
+    });
+    match decided.await {
+        Ok((_, is_asked)) => Ok(is_asked),
+        Err(LedgerError::Unknown | LedgerError::Exists(_)) => Ok(false),
+        Err(LedgerError::Registry(error)) => Err(error),
         Err(LedgerError::Declined(never)) => match never {},
     }
 }
