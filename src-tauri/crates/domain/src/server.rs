@@ -10,6 +10,7 @@ pub mod tool_memory;
 pub mod tool_names;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use crate::ids::{PersonId, ServerId, SessionKey};
 use crate::time::Timestamp;
@@ -219,6 +220,16 @@ pub struct Server {
     pub negotiated: Option<Negotiated>,
     /// When it was added.
     pub created: Timestamp,
+}
+
+/// Whether the host of a URL can only mean this machine.
+#[must_use]
+pub fn is_loopback_host(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    match address.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
 }
 
 /// A name that cannot be a server's.

@@ -1,13 +1,9 @@
 //! Whether a URL means this machine: then nothing needs a proxy or TLS.
 
-use url::{Host, Url};
+use domain::server::is_loopback_host;
+use url::Url;
 
 /// Whether the URL can only mean this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host_str().is_some_and(is_loopback_host)
 }
