@@ -7,3 +7,4 @@ pub(crate) mod call_count;
 pub(crate) mod json_argument;
 pub(crate) mod prompt;
 pub(crate) mod run_time;
+pub(crate) mod secrets;
