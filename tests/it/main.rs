@@ -10,6 +10,7 @@
 mod agents;
 mod all_at_once;
 mod attacks;
+mod audit_sinks;
 mod budget;
 mod budget_kill;
 mod bulk;

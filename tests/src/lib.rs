@@ -12,6 +12,7 @@ pub mod bench;
 pub mod budget;
 pub mod by_hand;
 pub mod clients;
+pub mod collector;
 pub mod faketime;
 pub mod forwarder;
 pub mod gate;

@@ -403,6 +403,9 @@ impl From<EngineError> for ApiError {
                 message,
                 "`taskwarden audit anchors list` shows where checkpoints are copied to.",
             ),
+            EngineError::NoSink(_) => {
+                Self::new(Code::Refused, message, "`taskwarden audit sinks list` shows where rows are sent to.")
+            }
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }
     }

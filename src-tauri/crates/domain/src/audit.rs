@@ -4,6 +4,7 @@
 //! secrets or upstream ids. The registry links each row to the one before by hash (ruling 8).
 
 pub mod decision_origin;
+pub mod log_sink;
 pub mod receipt;
 pub mod report;
 mod unknown_word;
@@ -186,12 +187,18 @@ pub enum Verb {
     PauseBegun,
     /// A person ended a pause; the note says which of the waiting calls are sent.
     PauseEnded,
+    /// A person named a collector that rows of the audit log are sent to; the note says which, and from which row on.
+    SinkAdded,
+    /// A person ended sending to a collector.
+    SinkRemoved,
+    /// A person resumed a collector that was paused, perhaps with new headers; the note says which.
+    SinkResumed,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 64] = [
+    pub const ALL: [Self; 67] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -256,6 +263,9 @@ impl Verb {
         Self::ReceiptsMissing,
         Self::PauseBegun,
         Self::PauseEnded,
+        Self::SinkAdded,
+        Self::SinkRemoved,
+        Self::SinkResumed,
     ];
 
     /// The word of the export format.
@@ -326,6 +336,9 @@ impl Verb {
             Self::ReceiptsMissing => "receiptsMissing",
             Self::PauseBegun => "pauseBegun",
             Self::PauseEnded => "pauseEnded",
+            Self::SinkAdded => "sinkAdded",
+            Self::SinkRemoved => "sinkRemoved",
+            Self::SinkResumed => "sinkResumed",
             Self::Unknown(word) => word,
         }
     }

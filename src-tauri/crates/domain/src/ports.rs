@@ -7,6 +7,7 @@
 mod anchor_files;
 mod call_intents;
 pub mod change;
+mod log_collector;
 mod registry;
 mod server_processes;
 mod server_sign_ins;
@@ -17,6 +18,7 @@ use futures_core::future::BoxFuture;
 
 pub use anchor_files::{AnchorFileFault, AnchorFiles};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
+pub use log_collector::{CollectorReply, LogCollectors};
 pub use registry::alarms::{AlarmStore, AlarmUnit};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
@@ -32,6 +34,7 @@ pub use registry::receipts::{
     ReceiptStore, StoredBatch,
 };
 pub use registry::routes::{RouteStore, RouteUnit};
+pub use registry::sinks::{SinkStore, SinkUnit, StoredSinks};
 pub use registry::storage::{
     AuditCheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,
 };

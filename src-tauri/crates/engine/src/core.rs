@@ -29,6 +29,7 @@ use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
 use crate::tasks::audit_log::call_receipts::ReceiptState;
 use crate::tasks::audit_log::checkpoints::CheckpointState;
+use crate::tasks::audit_log::sinks::SinkState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::{Applied, TaskLedger};
 use crate::tasks::retention::RetentionState;
@@ -72,6 +73,8 @@ pub(crate) struct EngineCore {
     pub(crate) checkpoints: CheckpointState,
     /// Where copies of checkpoints go.
     pub(crate) anchors: AnchorState,
+    /// Collectors that rows of the audit log are sent to.
+    pub(crate) sinks: SinkState,
     /// Who signs in to servers.
     pub(crate) sign_ins: SignInState,
     /// What tasks say, for the search.

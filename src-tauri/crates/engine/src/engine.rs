@@ -39,6 +39,7 @@ use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
 use crate::tasks::audit_log::call_receipts::{self, ReceiptState};
 use crate::tasks::audit_log::checkpoints::CheckpointState;
+use crate::tasks::audit_log::sinks::SinkState;
 use crate::tasks::effects::Effects;
 use crate::tasks::ledger::TaskLedger;
 use crate::tasks::retention::RetentionState;
@@ -164,6 +165,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         receipts: ReceiptState::default(),
         checkpoints: CheckpointState::default(),
         anchors: AnchorState::default(),
+        sinks: SinkState::default(),
         sign_ins: SignInState::default(),
         text: TextIndex::default(),
         gauges: Gauges::default(),

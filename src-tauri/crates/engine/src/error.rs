@@ -147,6 +147,9 @@ pub enum EngineError {
     /// A place is not taken for copies of checkpoints, or is not one.
     #[error("{0}")]
     NoAnchor(String),
+    /// A collector is not taken as a sink of the audit log, or is not one.
+    #[error("{0}")]
+    NoSink(String),
     /// Nobody is signed in to a server, or out of it.
     #[error("{0}")]
     SignIn(SignInFault),

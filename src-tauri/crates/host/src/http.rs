@@ -1,4 +1,5 @@
-//! The HTTP listener: the window in the browser, the gateway for agents, and the control API (ruling 27).
+//! The HTTP listener: the window in the browser, the gateway for agents, and the control API (ruling 27). The one client
+//! beside it sends the audit log to collectors (`log_collectors.rs`).
 //!
 //! `listener.rs` accepts and bounds connections. The page and its files are for everyone who can reach the port; calls
 //! and the feed need a session (`sign_in.rs`) and a request from our own page. Only loopback addresses are served,
@@ -14,6 +15,7 @@ mod control_tools;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
 pub(crate) mod listener;
+pub(crate) mod log_collectors;
 mod page_files;
 mod page_headers;
 pub(crate) mod session_records;

@@ -4,6 +4,7 @@
 //! there too: a keychain that appears later must not hide the key that the registry was sealed with. The keychain is
 //! probed by a real set, get and delete; a locked one that claims to work fails there. Errors never contain values.
 
+mod collector_headers;
 mod file;
 mod keychain;
 mod log_signer;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::paths::Paths;
 use crate::config::{Config, SecretsChoice};
+pub(crate) use collector_headers::CollectorHeaders;
 use file::SecretFile;
 pub(crate) use file::write_private;
 use keychain::Keychain;

@@ -70,6 +70,7 @@ pub async fn check(registry: &dyn Registry) {
     agents::receipts::check(registry).await;
     servers::routes::check(registry).await;
     storage::checkpoints::check(registry).await;
+    storage::sinks::check(registry).await;
     storage::check(registry).await;
     storage::shares::check(registry).await;
 

@@ -13,6 +13,7 @@ mod pauses;
 mod receipts;
 mod registry;
 mod routes;
+mod sinks;
 mod upstream;
 
 use std::collections::HashMap;

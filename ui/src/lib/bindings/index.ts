@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded" | "sinkAdded" | "sinkRemoved" | "sinkResumed";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -71,6 +71,15 @@ address: AddressDto,
 secrets?: Record<string, string>,
 /** Whether the person was shown exactly this address and agreed. */
 agreed: boolean, };
+
+/** A collector to send rows to. Has no `Debug`: it carries secrets. */
+export type AddSink = {
+/** Its address over OTLP/HTTP, with or without `/v1/logs`. */
+url: string,
+/** Values of headers of each request, by name. */
+headers?: Record<string, string>,
+/** The first row that is sent; the row that records this when left out. */
+first?: number | null, };
 
 /** How a server is reached. */
 export type AddressDto = { "kind": "stdio", command: string, args: Array<string>, env: Record<string, string>,
@@ -1632,7 +1641,7 @@ export type ModelName = { model: string,
 /** Its maker and full name. */
 label: string, };
 
-/** The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26). */
+/** The part of [`CoreFacts`] that names servers, agents and collectors. Shown to people only (ruling 26). */
 export type NamedFacts = {
 /** Every configured server. */
 servers: Array<ServerDto>,
@@ -1643,7 +1652,9 @@ limits: Array<LimitRow>,
 /** What is halted. */
 halt: HaltShown,
 /** Files of agent programs that do not stand as they were routed. */
-drifted: Array<DriftedFile>, };
+drifted: Array<DriftedFile>,
+/** Where rows of the audit log are sent to. An address may hold a key. */
+sinks: Array<SinkDto>, };
 
 /** The new token of an agent. Has no `Debug`: it carries the token. */
 export type NewAgentToken = { agent: AgentFacts,
@@ -1727,6 +1738,9 @@ export type OneQuestion = { id: string, key: string, };
 
 /** Names one server. */
 export type OneServer = { name: string, };
+
+/** The number of a sink, as the list shows it. */
+export type OneSink = { id: number, };
 
 /** Names one task by its handle or a unique beginning of it. */
 export type OneTask = { id: string, };
@@ -2355,6 +2369,11 @@ export type ResumeHalt = { stage: RecoveryStageDto,
 /** The person has seen that tasks may still run. */
 withOpen: boolean, };
 
+/** A sink to send to again. Has no `Debug`: it carries secrets. */
+export type ResumeSink = { id: number,
+/** Values of headers, in place of earlier ones of their names; the others stay. */
+headers?: Record<string, string>, };
+
 /** An agent whose access to take away. */
 export type RevokeAgent = {
 /** Its name or id. */
@@ -2912,6 +2931,34 @@ signIn: SignInDto | null, };
 export type SignedOutDto = {
 /** Whether the issuer forgot the token, too. Without that it is good there until it expires, and is kept nowhere here. */
 revocation: "nothing" | "done" | "notConfirmed", };
+
+/** A collector that rows of the audit log are sent to. */
+export type SinkDto = { id: number,
+/** The whole address that log records are posted to. */
+url: string,
+/** Names of its headers; their values are kept with the secrets. */
+headers: Array<string>,
+/** The row that is sent next. */
+next: number,
+/** Rows that it did not take yet. */
+waiting: number,
+/** When it took rows last; null when it did not yet. */
+taken: string | null,
+/** Why rows wait, as the second half of a sentence about the collector; null while it takes them. */
+trouble: string | null,
+/** When the first of these attempts failed, with no success since; null while it takes rows. */
+since: string | null,
+/** Whether nothing is sent until a person resumes it. */
+paused: boolean,
+/** Rows that retention removed before they were sent. */
+skipped: number,
+/** Records that it rejected, although it took the rest. */
+rejected: number,
+/** What it said about the last of these. */
+rejectedWhy: string | null, };
+
+/** All sinks by number. */
+export type SinkList = { sinks: Array<SinkDto>, };
 
 /** How the size of a window is known. */
 export type SizeFromDto = "set" | "model" | "client";
@@ -3772,6 +3819,10 @@ export interface Calls {
   "audit.anchors": [Nothing, AnchorList];
   "audit.addAnchor": [AddAnchor, AnchorDto];
   "audit.removeAnchor": [OneAnchor, AnchorList];
+  "audit.sinks": [Nothing, SinkList];
+  "audit.addSink": [AddSink, SinkDto];
+  "audit.removeSink": [OneSink, SinkList];
+  "audit.resumeSink": [ResumeSink, SinkDto];
   "audit.compareNotes": [CompareNotes, NotesCompared];
   "audit.export": [ExportAudit, ExportBegun];
   "audit.exportRows": [ReadExport, ExportPart];

@@ -29,6 +29,10 @@ type Unused =
   | "audit.checkpoint"
   | "audit.compareNotes"
   | "audit.report"
+  | "audit.sinks"
+  | "audit.addSink"
+  | "audit.removeSink"
+  | "audit.resumeSink"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke";
@@ -300,6 +304,7 @@ export function answers(state: CoreState): Answers {
       agentsAt: state.core.agentsAt,
       named: {
         drifted: [],
+        sinks: [],
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
         limits: limits(),

@@ -131,6 +131,9 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   pauseBegun: ({ who, agent, server }, note) =>
     note.startsWith("processes") ? `${who} froze ${server}` : `${who} paused new calls of ${agent}`,
   pauseEnded: ({ who }) => `${who} ended a pause`,
+  sinkAdded: () => "Rows of the audit log are sent to one more collector",
+  sinkRemoved: () => "Rows of the audit log are sent to a collector no longer",
+  sinkResumed: () => "Rows of the audit log are sent to a collector again",
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,

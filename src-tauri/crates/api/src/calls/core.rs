@@ -13,4 +13,5 @@ pub mod ping;
 pub mod receipts;
 pub mod report;
 pub mod sessions;
+pub mod sinks;
 pub mod storage;

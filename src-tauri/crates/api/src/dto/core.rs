@@ -4,6 +4,7 @@ pub mod anchor;
 pub mod audit;
 pub mod receipt;
 pub mod report;
+pub mod sink;
 pub mod storage;
 
 use serde::{Deserialize, Serialize};

@@ -46,6 +46,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             | "audit.verifyTree"
             | "audit.checkpoint"
             | "audit.export"
+            | "audit.sinks"
             | "tasks.list"
             | "demo.address"
             | "settings.change"
@@ -94,6 +95,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "audit.anchors" => json!({}),
             "audit.addAnchor" => json!({"path": "/media/usb/log.notes"}),
             "audit.removeAnchor" => json!({"id": 1}),
+            "audit.addSink" => json!({"url": "https://collector.example"}),
+            "audit.removeSink" | "audit.resumeSink" => json!({"id": 1}),
             "audit.compareNotes" => json!({"notes": []}),
             "sessions.revoke" => json!({"which": "others"}),
             "servers.locate" => json!({"command": "npx"}),

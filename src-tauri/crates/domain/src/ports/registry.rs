@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod pauses;
 pub(crate) mod receipts;
 pub(crate) mod routes;
+pub(crate) mod sinks;
 pub(crate) mod storage;
 pub(crate) mod task_list;
 
@@ -27,6 +28,7 @@ use super::registry::error::RegistryError;
 use super::registry::pauses::{PauseStore, PauseUnit};
 use super::registry::receipts::ReceiptStore;
 use super::registry::routes::RouteStore;
+use super::registry::sinks::SinkStore;
 use super::registry::storage::{AuditCheck, Recording, RegistryFacts, Removal, StorageFacts, StoredUse};
 use super::registry::task_list::{CancelFacts, HideUnit, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
@@ -238,7 +240,9 @@ pub struct AuditPage {
 }
 
 /// The durable registry.
-pub trait Registry: ControlStore + RouteStore + CheckpointStore + AlarmStore + ReceiptStore + PauseStore {
+pub trait Registry:
+    ControlStore + RouteStore + CheckpointStore + AlarmStore + ReceiptStore + PauseStore + SinkStore
+{
     /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
     /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;

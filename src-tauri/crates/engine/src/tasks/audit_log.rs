@@ -1,8 +1,10 @@
 //! The audit log beyond its rows: it is signed (`checkpoints.rs`), copies of what was signed lie elsewhere (`anchors.rs`),
-//! and it vouches for receipts of calls (`call_receipts.rs`).
+//! it vouches for receipts of calls (`call_receipts.rs`), and its rows are sent to collectors (`sinks.rs`).
 //!
 //! Rows are written with the change that they are about, in one transaction; nothing here writes them for others.
 
 pub(crate) mod anchors;
 pub(crate) mod call_receipts;
 pub(crate) mod checkpoints;
+mod log_records;
+pub(crate) mod sinks;

@@ -27,6 +27,7 @@ mod failures;
 mod halts;
 mod handle_release;
 mod kill_points;
+mod log_sinks;
 mod loop_alarms;
 mod many_questions;
 mod notices;

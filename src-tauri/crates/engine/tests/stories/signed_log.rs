@@ -20,7 +20,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const PLACE: &str = "/media/usb/log.notes";
 
 /// Writes down what it was asked to sign: a note here is the size and the root.
-struct PlainSigner;
+pub(crate) struct PlainSigner;
 
 fn note(head: &LogHead) -> String {
     let root: String = head.root.iter().map(|byte| format!("{byte:02x}")).collect();

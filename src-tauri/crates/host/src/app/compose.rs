@@ -11,7 +11,8 @@ use api::{Api, BrowserSessions, CoreSurroundings, LiveCore, SaveToken};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{
-    CallIntents, Clock, Connector, LogSigner, Notifier, Registry, RegistryError, Secrets, ServerSignIns, TokenCounter,
+    CallIntents, Clock, Connector, LogCollectors, LogSigner, Notifier, Registry, RegistryError, Secrets, ServerSignIns,
+    TokenCounter,
 };
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
@@ -36,6 +37,7 @@ use crate::clients::{self, HomeClientFiles};
 use crate::config::Config;
 use crate::doctor::HostExaminer;
 use crate::http::door_threads::DoorThreads;
+use crate::http::log_collectors::HttpCollectors;
 use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::SignIn;
 use crate::notifications::{self, DesktopNotifications, DesktopReach, NotificationSources};
@@ -43,7 +45,7 @@ use crate::os::anchor_files::DiskAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
-use crate::secrets::{Vault, VaultError, VaultSigner};
+use crate::secrets::{CollectorHeaders, Vault, VaultError, VaultSigner};
 use crate::socket::{self, AncestryOptions};
 use crate::window::routes::Opener;
 
@@ -71,6 +73,8 @@ pub struct Adapters {
     pub secrets: Arc<dyn Secrets>,
     /// Signs checkpoints of the audit log.
     pub log_signer: Arc<dyn LogSigner>,
+    /// Sends rows of the audit log to collectors that people named.
+    pub log_collectors: Arc<dyn LogCollectors>,
     /// Whether secrets are in a file that only the user can read, not in the keychain.
     pub secrets_in_file: bool,
     /// Signs session names that agents over HTTP present after a restart.
@@ -102,6 +106,8 @@ impl Adapters {
         let intents = open_intents(config, key).await?;
         let secrets_in_file = vault.is_in_file();
         let log_signer = Arc::new(VaultSigner::new(Arc::clone(&vault)));
+        let headers = CollectorHeaders::new(Arc::clone(&vault));
+        let log_collectors = Arc::new(HttpCollectors::new(headers, &policy));
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notifications::notifier(&policy.hosting, config.notifications);
         let connector = McpConnector::new(ConnectorParts {
@@ -127,6 +133,7 @@ impl Adapters {
             opener: None,
             secrets,
             log_signer,
+            log_collectors,
             secrets_in_file,
             face_key: SigningKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
             draw,
@@ -143,7 +150,8 @@ impl Adapters {
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCore, StartError> {
     let Adapters { registry, intents, connector, sign_ins, forwarder, clock, notifier, desktop, opener, .. } = adapters;
-    let Adapters { secrets, log_signer, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
+    let Adapters { secrets, log_signer, log_collectors, secrets_in_file, face_key, .. } = adapters;
+    let Adapters { draw, policy, supervisor, on_hang, .. } = adapters;
     let doors = Arc::new(DoorThreads::start().map_err(StartError::Thread)?);
     let watchdog = Watchdog::start(&policy.hosting, on_hang, doors.runtimes()).map_err(StartError::Thread)?;
     // Before anything is started, so that processes which servers leave behind become children of this one.
@@ -166,6 +174,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     .await?;
     engine.sign_log(log_signer);
     engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
+    engine.send_log(log_collectors).await?;
     engine.keep_sign_ins(sign_ins).await?;
     // Before anybody can ask for a call.
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());

@@ -6,6 +6,7 @@ use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
 use api::dto::core::anchor::AnchorDto;
+use api::dto::core::sink::SinkDto;
 use api::format::time::count;
 use api::format::tokens::grouped;
 
@@ -17,6 +18,7 @@ pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     found.push(audit(facts));
     found.push(checkpoints(facts));
     found.extend(facts.anchors.iter().map(anchor));
+    found.extend(facts.named.iter().flat_map(|named| named.sinks.iter().map(sink)));
     found
 }
 
@@ -144,6 +146,28 @@ fn anchor(anchor: &AnchorDto) -> Finding {
             area,
             message,
             "A file on another disk proves more: `taskwarden audit anchors add file PATH`.",
+        ),
+        None => Finding::fine(area, message),
+    }
+}
+
+fn sink(sink: &SinkDto) -> Finding {
+    let (area, message, id) = ("sink", sink.sentence(), sink.id);
+    if sink.paused {
+        let cure = format!(
+            "No row is lost unless retention removes it first. Put right what the collector says and run `taskwarden audit \
+             sinks resume {id}`, with `--header` for a new value; `taskwarden audit sinks remove {id}` ends it."
+        );
+        return Finding::broken(area, message, cure);
+    }
+    match &sink.trouble {
+        Some(_) => Finding::note(
+            area,
+            message,
+            format!(
+                "It is tried again by itself, and no row is lost unless retention removes it first. `taskwarden audit sinks \
+                 resume {id}` tries at once; `taskwarden audit sinks remove {id}` ends it."
+            ),
         ),
         None => Finding::fine(area, message),
     }

@@ -307,6 +307,9 @@ mod tests {
             Verb::ReceiptsMissing => 61,
             Verb::PauseBegun => 62,
             Verb::PauseEnded => 63,
+            Verb::SinkAdded => 64,
+            Verb::SinkRemoved => 65,
+            Verb::SinkResumed => 66,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

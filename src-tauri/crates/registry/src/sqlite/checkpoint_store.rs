@@ -1,11 +1,14 @@
-//! The `CheckpointStore` port on SQLite: the tree over the audit log grows, and what was signed of it is stored.
+//! The `CheckpointStore` and `SinkStore` ports on SQLite: the tree over the audit log grows, what was signed of it is stored,
+//! and so is how far its rows were sent.
 //!
-//! Rows and columns are in `tables/audit/checkpoints.rs`, subtrees in `read/audit_tree.rs`, the comparison with the rows in
-//! `read/checkpoint_check.rs`. Nothing is signed here.
+//! Rows and columns are in `tables/audit/checkpoints.rs` and `tables/audit/sinks.rs`, subtrees in `read/audit_tree.rs`, the
+//! comparison with the rows in `read/checkpoint_check.rs`. Nothing is signed or sent here.
 
+use domain::audit::AuditEvent;
+use domain::audit::log_sink::LogSink;
 use domain::ports::{
     AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, PortFuture,
-    RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    RegistryError, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 use sqlx::sqlite::SqliteConnection;
@@ -15,6 +18,7 @@ use verify::tree::{Frontier, LeafRange, Subtree, leaf_hash};
 
 use super::read::audit_tree::TreeReader;
 use super::tables::audit::checkpoints::{CHECKPOINT_COLUMNS, NODE_LEVELS, SigningRow, read_checkpoint, read_key};
+use super::tables::audit::sinks::{self, SinkRow, SinkWrite};
 use super::write::mutation::Mutation;
 use super::{SqliteRegistry, unsigned, whole};
 
@@ -210,5 +214,36 @@ impl CheckpointStore for SqliteRegistry {
 
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {
         Box::pin(self.count_audit_rows(filter, last))
+    }
+}
+
+impl SqliteRegistry {
+    async fn write_sink(&self, write: SinkWrite) -> Result<(), RegistryError> {
+        self.writer()?.write(Mutation::PutSink(write)).await?.into_done()
+    }
+}
+
+impl SinkStore for SqliteRegistry {
+    fn put_sink(&self, unit: SinkUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move { self.write_sink(SinkWrite::Put(SinkRow::of(unit.sink)?, unit.audit)).await })
+    }
+
+    fn remove_sink(&self, id: u32, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write_sink(SinkWrite::Remove(id, audit)))
+    }
+
+    fn note_sink(&self, sink: LogSink) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move { self.write_sink(SinkWrite::Note(SinkRow::of(sink)?)).await })
+    }
+
+    fn sinks(&self) -> PortFuture<'_, Result<StoredSinks, RegistryError>> {
+        Box::pin(async move {
+            let failed = || self.base.failed("read sinks of the audit log");
+            let mut reader = self.reader().await?;
+            let log = self.log_state(&mut reader).await?;
+            let found = sqlx::query(sinks::ALL).fetch_all(&mut *reader).await.map_err(failed())?;
+            let sinks = found.iter().map(|row| sinks::read(&self.base, row)).collect::<Result<_, _>>()?;
+            Ok(StoredSinks { sinks, origin: log.origin, last: log.last })
+        })
     }
 }

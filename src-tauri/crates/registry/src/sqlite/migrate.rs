@@ -51,6 +51,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 25, sql: include_str!("../../migrations/sqlite/0025_alarms.sql") },
     Migration { version: 26, sql: include_str!("../../migrations/sqlite/0026_receipts.sql") },
     Migration { version: 27, sql: include_str!("../../migrations/sqlite/0027_pauses.sql") },
+    Migration { version: 28, sql: include_str!("../../migrations/sqlite/0028_otlp_sinks.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -2,6 +2,7 @@
 
 pub(super) mod checkpoints;
 pub(super) mod shares;
+pub(super) mod sinks;
 
 use domain::audit::Verb;
 use domain::policy::RetentionPolicy;

@@ -4,6 +4,7 @@
 //! registries of layout 2; both are checked here.
 
 pub(crate) mod receipts;
+mod sinks;
 
 use domain::audit::{AuditEvent, Subject};
 use domain::ports::{AuditLink, SaltedFields};

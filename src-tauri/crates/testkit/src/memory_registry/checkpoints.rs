@@ -13,6 +13,9 @@ use super::audit_chain::unhex;
 use super::audit_rows;
 use super::store::MemoryStore;
 
+/// The name of the log.
+pub(super) const ORIGIN: &str = "taskwarden/memory";
+
 /// What was signed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SignedLog {
@@ -78,7 +81,7 @@ impl CheckpointStore for MemoryRegistry {
         let grown = self.with(|state, _| {
             state.grow_tree(usize::try_from(rows).unwrap_or(usize::MAX));
             let leaves = &state.signed.leaves;
-            let head = LogHead { origin: "taskwarden/memory".into(), size: size(leaves), root: tree_hash(leaves) };
+            let head = LogHead { origin: ORIGIN.into(), size: size(leaves), root: tree_hash(leaves) };
             TreeGrowth { head, last: state.audit.last().map_or(0, |row| row.number) }
         });
         Box::pin(async move { grown })

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use domain::agent::Agent;
 use domain::agent::alarm::CallAlarm;
 use domain::audit::AuditEvent;
+use domain::audit::log_sink::LogSink;
 use domain::ids::{AgentId, AlarmId, HandleId, PauseId, RouteId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::change::{Change, Entity};
@@ -107,6 +108,7 @@ pub(crate) struct MemoryStore {
     pub(crate) routes: BTreeMap<RouteId, ClientRoute>,
     pub(crate) alarms: BTreeMap<AlarmId, CallAlarm>,
     pub(crate) receipts: MemoryReceipts,
+    pub(crate) sinks: BTreeMap<u32, LogSink>,
     pub(crate) budgets: UsageStore,
     /// By kind and key: JSON text and when it was put.
     pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,

@@ -66,6 +66,9 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   receiptsMissing: "may miss receipts",
   pauseBegun: "began a pause",
   pauseEnded: "ended a pause",
+  sinkAdded: "named a sink for rows",
+  sinkRemoved: "removed a sink for rows",
+  sinkResumed: "resumed a sink for rows",
 };
 
 /** All verbs by their labels, for choosing. */

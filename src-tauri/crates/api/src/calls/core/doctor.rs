@@ -15,6 +15,7 @@ use crate::calls::Nothing;
 use crate::calls::clients::DriftedFile;
 use crate::dto::core::anchor::AnchorDto;
 use crate::dto::core::audit::TreeVerifiedDto;
+use crate::dto::core::sink::SinkDto;
 use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
@@ -57,7 +58,7 @@ pub struct CoreFacts {
     pub anchors: Vec<AnchorDto>,
 }
 
-/// The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26).
+/// The part of [`CoreFacts`] that names servers, agents and collectors. Shown to people only (ruling 26).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedFacts {
@@ -71,6 +72,8 @@ pub struct NamedFacts {
     pub halt: HaltShown,
     /// Files of agent programs that do not stand as they were routed.
     pub drifted: Vec<DriftedFile>,
+    /// Where rows of the audit log are sent to. An address may hold a key.
+    pub sinks: Vec<SinkDto>,
 }
 
 /// What a core has taken up.
@@ -140,6 +143,7 @@ impl Api {
             limits: self.limits_show(caller, Nothing {}).await?.rows,
             halt: self.halt_show(caller, Nothing {}).await?,
             drifted: if self.is_running() { self.check_routes().await? } else { Vec::new() },
+            sinks: self.audit_sinks(caller, Nothing {}).await?.sinks,
         })
     }
 }

@@ -1,4 +1,5 @@
-//! How often the audit log is signed, how much of it is read at once, and how receipts of calls are stored.
+//! How often the audit log is signed, how much of it is read at once, how receipts of calls are stored, and how rows are
+//! sent to collectors.
 //!
 //! What checkpoints and receipts are and prove is in `docs/audit.md`; the engine makes them (`tasks/audit_log`).
 
@@ -65,6 +66,23 @@ pub struct AuditPolicy {
     pub receipts_drain: Duration,
     /// Batches of receipts that are verified in one read. Judgement: 16,384 receipts, some tens of milliseconds.
     pub receipt_batches_checked: u32,
+    /// Collectors that rows are sent to, at most. Judgement: as for anchors.
+    pub sinks_max: usize,
+    /// New rows are gathered for so long before they are sent. Judgement: rows of one decision go together, and a screen
+    /// elsewhere is a second behind.
+    pub sink_gap: Duration,
+    /// Rows of one request at most. Judgement: the batch size that OpenTelemetry SDKs use, 512.
+    pub sink_rows: u32,
+    /// A request that has more bytes gets no further row. Judgement: collectors take 4 MiB and more by default.
+    pub sink_bytes: usize,
+    /// A collector that does not answer for so long counts as unreachable. OTLP exporter specification: 10 s.
+    pub sink_limit: Duration,
+    /// Of the answer of a collector, so many bytes are read. Judgement: it is a count and a sentence.
+    pub sink_reply_bytes: usize,
+    /// Of a sentence of a collector, so many characters are kept. Judgement: two lines of a terminal.
+    pub sink_message_chars: usize,
+    /// Headers of one collector at most. Judgement: a token, a tenant and some to spare.
+    pub sink_headers_max: usize,
 }
 
 impl Default for AuditPolicy {
@@ -94,6 +112,14 @@ impl Default for AuditPolicy {
             receipt_tool_bytes: KIB / 4,
             receipts_drain: SECOND / 2,
             receipt_batches_checked: 64,
+            sinks_max: 8,
+            sink_gap: SECOND,
+            sink_rows: 512,
+            sink_bytes: MIB,
+            sink_limit: 10 * SECOND,
+            sink_reply_bytes: 16 * KIB,
+            sink_message_chars: 200,
+            sink_headers_max: 16,
         }
     }
 }
@@ -122,6 +148,9 @@ impl AuditPolicy {
             "audit.receipts_per_agent",
             "must not be below receipts_at_once, nor above receipts_waiting",
         )?;
-        rule(self.receipt_batches_checked > 0, "audit.receipt_batches_checked", "must be above zero")
+        rule(self.receipt_batches_checked > 0, "audit.receipt_batches_checked", "must be above zero")?;
+        rule(self.sink_rows > 0, "audit.sink_rows", "must be above zero")?;
+        rule(self.sink_bytes > 0, "audit.sink_bytes", "must be above zero")?;
+        rule(!self.sink_limit.is_zero(), "audit.sink_limit", "must be above zero")
     }
 }

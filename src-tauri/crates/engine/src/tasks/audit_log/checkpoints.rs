@@ -63,6 +63,8 @@ pub(super) async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
     let checkpoint = Checkpoint { size: head.size, root: head.root, note, at: core.time.now(), key };
     core.registry.put_checkpoint(CheckpointUnit { checkpoint: checkpoint.clone(), public, audit }).await?;
     core.anchors.checkpoint_made();
+    // Rows without a commit of the change log are signed after a while, and are sent then.
+    core.sinks.look_again();
     Ok(checkpoint)
 }
 

@@ -1,5 +1,5 @@
-//! `taskwarden audit`: rows of the audit log, receipts of agents' calls, whether all of them still fit, checkpoints, anchors
-//! and reports.
+//! `taskwarden audit`: rows of the audit log, receipts of agents' calls, whether all of them still fit, checkpoints, anchors,
+//! sinks and reports.
 //!
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked, and what cannot
 //! be proven, is described in `docs/audit.md`.
@@ -11,6 +11,7 @@ mod export;
 mod export_file;
 pub(crate) mod list;
 mod report;
+mod sinks;
 mod verify;
 
 use clap::Subcommand;
@@ -37,6 +38,9 @@ pub(crate) enum AuditCommand {
     /// Copies of checkpoints outside the registry, which a rewritten log contradicts.
     #[command(subcommand)]
     Anchors(anchors::AnchorCommand),
+    /// Collectors elsewhere that get each row as an OpenTelemetry log record.
+    #[command(subcommand)]
+    Sinks(sinks::SinkCommand),
     /// Export rows with a proof that `taskwarden-verify` checks. Records the export and signs the log first.
     Export(Box<export::ExportArgs>),
     /// Report on a month: who decided what, how long questions waited, which servers did not stop when asked.
@@ -51,6 +55,7 @@ pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen)
         AuditCommand::Verify(command) => verify::run(command, config, screen).await,
         AuditCommand::Checkpoint => checkpoint::make(config, screen).await,
         AuditCommand::Anchors(command) => anchors::run(command, config, screen).await,
+        AuditCommand::Sinks(command) => sinks::run(command, config, screen).await,
         AuditCommand::Export(command) => export::export(*command, config, screen).await,
         AuditCommand::Report(command) => report::report(command, config, screen).await,
     }

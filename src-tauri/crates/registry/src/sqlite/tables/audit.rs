@@ -5,6 +5,7 @@
 
 pub(crate) mod checkpoints;
 pub(crate) mod receipts;
+pub(crate) mod sinks;
 
 use std::ops::RangeInclusive;
 

@@ -17,6 +17,7 @@ use crate::sqlite::tables::agents::control::ControlRow;
 use crate::sqlite::tables::audit::VerifiedMark;
 use crate::sqlite::tables::audit::checkpoints::SigningRow;
 use crate::sqlite::tables::audit::receipts::ReceiptWrite;
+use crate::sqlite::tables::audit::sinks::SinkWrite;
 use crate::sqlite::tables::prices::PriceRow;
 use crate::sqlite::tables::rules::RuleRow;
 use crate::sqlite::tables::rules::halts::HaltRow;
@@ -61,6 +62,8 @@ pub(crate) enum Mutation {
     Sign(Box<SigningRow>),
     /// Receipts of calls, or the beginning or end of a run that leaves some.
     Receipts(ReceiptWrite),
+    /// A sink of the audit log, or how far rows came to one.
+    PutSink(SinkWrite),
 }
 
 /// What became of a mutation.
@@ -132,6 +135,7 @@ impl Mutation {
             Self::PutPrice(row) => row.is_removal(),
             Self::PutAgent(row) => row.agent.revoked.is_some(),
             Self::PutAlarm(row) => row.is_dismissal,
+            Self::PutSink(write) => write.is_removal(),
             Self::RecordAudit(audit) => is_decided(audit),
             Self::PutUserData(row, audit) => row.is_small() || is_decided(audit),
             Self::Admit(_)

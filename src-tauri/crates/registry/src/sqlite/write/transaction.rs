@@ -76,6 +76,7 @@ impl BatchShape {
             Mutation::PutPause(row) => alike(26, row.audit.len()),
             Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
             Mutation::Receipts(write) => alike(write.shape(), 0),
+            Mutation::PutSink(write) => alike(write.shape(), write.audit().len()),
         }
     }
 }
@@ -133,6 +134,7 @@ impl<'a> WriteTransaction<'a> {
                 | Mutation::Remove(_)
                 | Mutation::Sign(_)
                 | Mutation::Receipts(_)
+                | Mutation::PutSink(_)
                 | Mutation::MarkVerified(_) => {}
             }
         }
@@ -306,6 +308,11 @@ impl<'a> WriteTransaction<'a> {
                 Ok(MutationOutcome::Done)
             }
             Mutation::Receipts(write) => self.write_receipts(connection, write).await,
+            Mutation::PutSink(write) => {
+                write.write(&mut self.batch);
+                self.add_audit(connection, write.audit()).await?;
+                Ok(MutationOutcome::Done)
+            }
             Mutation::MarkVerified(mark) => {
                 mark.write(&mut self.batch);
                 Ok(MutationOutcome::Done)

@@ -1,0 +1,44 @@
+//! The port to collectors of the audit log: sends log records over OTLP/HTTP, with headers that nobody else reads.
+//!
+//! What a record says is the engine's (`tasks/audit_log/log_records.rs`), and so is when one is sent.
+
+use std::time::Duration;
+
+use crate::audit::log_sink::LogSink;
+use crate::ports::{PortFuture, Secret, SecretError};
+
+/// Sends to collectors. Keeps the values of their headers with the other secrets.
+pub trait LogCollectors: Send + Sync + 'static {
+    /// Sends one request: an `ExportLogsServiceRequest` in the JSON encoding of OTLP. Ends by itself after a while.
+    /// Dropped early, the collector may have taken it.
+    fn send(&self, sink: &LogSink, request: String) -> PortFuture<'_, CollectorReply>;
+    /// Stores the values of headers of a sink, in place of earlier ones of these names.
+    ///
+    /// # Errors
+    /// When a header cannot be sent or its value cannot be stored; the text names the header, never its value.
+    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError>;
+    /// Forgets headers of a sink; forgetting what is not there is fine.
+    fn forget_headers(&self, sink: u32, names: &[String]);
+}
+
+/// What became of a request. Reasons are the second half of a sentence about the collector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CollectorReply {
+    /// It took the records, except so many that it rejected for good.
+    Taken {
+        /// Records that it rejected.
+        rejected: u64,
+        /// What it said about them, or a warning.
+        message: Option<String>,
+    },
+    /// It cannot be reached or cannot take records now; the same request may succeed later.
+    Later {
+        why: String,
+        /// How long it asks to be left alone.
+        wait: Option<Duration>,
+    },
+    /// The request has more bytes than it takes.
+    TooLarge { why: String },
+    /// It refuses the request, and will refuse it again.
+    Refused { why: String },
+}

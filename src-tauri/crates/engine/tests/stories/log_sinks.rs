@@ -1,0 +1,251 @@
+//! Rows of the audit log go to the collectors that people named, each at its own pace, and nothing waits for them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::audit::log_sink::LogSink;
+use domain::ids::PersonId;
+use domain::policy::{Policy, RetentionPolicy};
+use domain::ports::{Clock, CollectorReply, LogCollectors, PortFuture, Secret, SecretError};
+use engine::{EngineError, NewSink};
+use parking_lot::Mutex;
+use serde_json::Value;
+use testkit::build::http_server;
+
+use crate::signed_log::PlainSigner;
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Collectors that take what they get, except for the replies that a test planned.
+#[derive(Default)]
+struct Collectors {
+    planned: Mutex<BTreeMap<u32, VecDeque<CollectorReply>>>,
+    /// A collector that never answers.
+    silent: Mutex<Option<u32>>,
+    /// Numbers of rows in each request that was taken.
+    taken: Mutex<BTreeMap<u32, Vec<Vec<u64>>>>,
+    requests: Mutex<u64>,
+    headers: Mutex<BTreeMap<u32, Vec<String>>>,
+}
+
+fn numbers(request: &str) -> Vec<u64> {
+    let request: Value = serde_json::from_str(request).expect("JSON");
+    let records = request.pointer("/resourceLogs/0/scopeLogs/0/logRecords").and_then(Value::as_array).cloned();
+    let uid = |record: &Value| record.pointer("/attributes/0/value/stringValue")?.as_str().map(str::to_owned);
+    let number = |uid: String| uid.rsplit_once('/')?.1.parse().ok();
+    records.expect("records").iter().filter_map(uid).filter_map(number).collect()
+}
+
+impl Collectors {
+    fn plan(&self, sink: u32, replies: impl IntoIterator<Item = CollectorReply>) {
+        self.planned.lock().entry(sink).or_default().extend(replies);
+    }
+
+    fn rows(&self, sink: u32) -> Vec<u64> {
+        self.taken.lock().get(&sink).cloned().unwrap_or_default().concat()
+    }
+}
+
+impl LogCollectors for Collectors {
+    fn send(&self, sink: &LogSink, request: String) -> PortFuture<'_, CollectorReply> {
+        *self.requests.lock() += 1;
+        let id = sink.id;
+        if *self.silent.lock() == Some(id) {
+            return Box::pin(std::future::pending());
+        }
+        let planned = self.planned.lock().get_mut(&id).and_then(VecDeque::pop_front);
+        let reply = planned.unwrap_or(CollectorReply::Taken { rejected: 0, message: None });
+        if matches!(reply, CollectorReply::Taken { .. }) {
+            self.taken.lock().entry(id).or_default().push(numbers(&request));
+        }
+        Box::pin(async move { reply })
+    }
+
+    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError> {
+        self.headers.lock().insert(sink, headers.iter().map(|(name, _)| name.clone()).collect());
+        Ok(())
+    }
+
+    fn forget_headers(&self, sink: u32, _names: &[String]) {
+        self.headers.lock().remove(&sink);
+    }
+}
+
+fn ada() -> PersonId {
+    PersonId::new("ada")
+}
+
+fn new(place: &str) -> NewSink {
+    let origin = format!("https://{place}");
+    let headers = vec![("Authorization".to_owned(), Secret::new("hush"))];
+    NewSink { url: format!("{origin}/v1/logs"), origin, headers, first: Some(1) }
+}
+
+struct Stage {
+    world: World,
+    collectors: Arc<Collectors>,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let (world, _, _) = World::new().await;
+        Self::equipped(world).await
+    }
+
+    async fn equipped(world: World) -> Self {
+        let stage = Self { world, collectors: Arc::default() };
+        stage.equip().await;
+        stage
+    }
+
+    async fn equip(&self) {
+        self.world.engine.sign_log(Arc::new(PlainSigner));
+        self.world.engine.send_log(self.collectors.clone()).await.expect("the sinks are read");
+    }
+
+    /// Something that a person decides, which is no change of the change log.
+    async fn decide(&self) {
+        let limits = self.world.engine.storage_limits().limits().clone();
+        self.world.engine.set_storage_limits(limits, &ada()).await.expect("it is recorded");
+    }
+
+    async fn last(&self) -> u64 {
+        self.world.registry.sinks().await.expect("sinks").last
+    }
+
+    async fn sink(&self, id: u32) -> LogSink {
+        let stored = self.world.registry.sinks().await.expect("sinks").sinks;
+        stored.into_iter().find(|sink| sink.id == id).expect("it is there")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_go_out_soon_after_they_are_written_and_an_idle_log_sends_nothing() {
+    let mut stage = Stage::new().await;
+    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is taken");
+    assert_eq!(added.waiting(stage.last().await), 0, "the first rows were taken before it returns");
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!(stage.collectors.rows(1), every, "also rows that are no change of the change log");
+    let requests = *stage.collectors.requests.lock();
+    stage.world.pass(3_600 * SECOND).await;
+    assert_eq!(*stage.collectors.requests.lock(), requests, "an hour without news brings no request");
+
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!(stage.collectors.rows(1), every, "a restart goes on where it was");
+    stage.world.engine.remove_sink(1, &ada()).await.expect("it is removed");
+    assert!(stage.collectors.headers.lock().is_empty(), "its headers are forgotten");
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!(stage.collectors.rows(1), every, "and then no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_collector_that_does_not_answer_delays_no_decision_and_no_other_collector() {
+    let stage = Stage::new().await;
+    *stage.collectors.silent.lock() = Some(1);
+    stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is taken");
+    stage.world.engine.add_sink(new("two.example"), &ada()).await.expect("it is taken");
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!((stage.collectors.rows(1), stage.collectors.rows(2)), (Vec::new(), every));
+    assert_eq!(stage.sink(1).await.next_number, 1, "what was not taken stays to be sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_sink_gets_nothing_until_it_is_resumed_also_after_a_restart() {
+    let mut stage = Stage::new().await;
+    stage.collectors.plan(1, [CollectorReply::Refused { why: "answered 401".into() }]);
+    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    assert!(added.is_paused(), "{added:?}");
+    stage.decide().await;
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.world.pass(3_600 * SECOND).await;
+    assert_eq!(*stage.collectors.requests.lock(), 1, "nothing is sent");
+    let resumed = stage.world.engine.resume_sink(1, &[], &ada()).await.expect("it is resumed");
+    assert_eq!(resumed.failure, None, "{resumed:?}");
+    stage.world.pass(90 * SECOND).await;
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!(stage.collectors.rows(1), every, "and nothing was lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_collector_is_tried_again_with_growing_pauses_and_not_before_it_asked() {
+    let stage = Stage::new().await;
+    let later =
+        |wait: Option<u64>| CollectorReply::Later { why: "answered 503".into(), wait: wait.map(Duration::from_secs) };
+    stage.collectors.plan(1, [later(Some(600)), later(None), later(None)]);
+    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    let since = added.failure.expect("it failed").since;
+    stage.world.pass(500 * SECOND).await;
+    assert_eq!(*stage.collectors.requests.lock(), 1, "it is left alone");
+    let failure = stage.sink(1).await.failure.expect("it fails");
+    assert_eq!((failure.since, failure.is_paused), (since, false));
+    stage.world.pass(1_000 * SECOND).await;
+    assert_eq!(*stage.collectors.requests.lock(), 4, "twice refused for a while, then taken");
+    assert_eq!(stage.sink(1).await.failure, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_too_large_is_made_smaller_and_a_single_row_that_is_pauses_the_sink() {
+    let stage = Stage::new().await;
+    let too_large = || CollectorReply::TooLarge { why: "answered 413".into() };
+    for _ in 0..10 {
+        stage.decide().await;
+    }
+    stage.collectors.plan(1, [too_large(), too_large()]);
+    stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    stage.world.pass(90 * SECOND).await;
+    let first = stage.collectors.taken.lock()[&1][0].len();
+    assert!((1..=4).contains(&first), "{first} rows in the first request that was taken");
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!(stage.collectors.rows(1), every);
+    stage.collectors.plan(1, std::iter::repeat_with(too_large).take(10));
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert!(stage.sink(1).await.is_paused(), "one row cannot be made smaller");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_retention_removed_before_they_were_sent_are_counted() {
+    let retention = RetentionPolicy { segment_rows: 4, ..RetentionPolicy::default() };
+    let policy = Policy { retention: retention.clone(), ..Policy::default() };
+    let (world, _, _) = Box::pin(World::with(http_server(1, "one"), policy)).await;
+    let stage = Stage::equipped(world).await;
+    for _ in 0..20 {
+        stage.decide().await;
+    }
+    stage.collectors.plan(1, [CollectorReply::Later { why: "answered 503".into(), wait: Some(3_600 * SECOND) }]);
+    stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    let limits = RetentionPolicy { audit_age: SECOND, ..retention };
+    let late = stage.world.clock.now().plus(100 * 24 * 3_600 * SECOND);
+    while stage.world.registry.clean(limits.clone(), late).await.expect("it cleans").audit_rows > 0 {}
+    stage.world.pass(2 * 3_600 * SECOND).await;
+    let (sink, sent) = (stage.sink(1).await, stage.collectors.rows(1));
+    let first = *sent.first().expect("rows are sent");
+    assert!(first > 1, "some are gone: {sent:?}");
+    assert_eq!(sink.skipped, first - 1, "and are counted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_no_more_sinks_than_may_be_and_no_two_with_one_address() {
+    let stage = Stage::new().await;
+    for place in 0..stage.world.policy.audit.sinks_max {
+        stage.world.engine.add_sink(new(&format!("{place}.example")), &ada()).await.expect("it is taken");
+    }
+    let refused = stage.world.engine.add_sink(new("more.example"), &ada()).await;
+    assert!(matches!(&refused, Err(EngineError::NoSink(why)) if why.contains("as many as may be")), "{refused:?}");
+    stage.world.engine.remove_sink(2, &ada()).await.expect("it is removed");
+    let refused = stage.world.engine.add_sink(new("0.example"), &ada()).await;
+    assert!(matches!(&refused, Err(EngineError::NoSink(why)) if why.contains("already")), "{refused:?}");
+    let unknown = stage.world.engine.resume_sink(2, &[], &ada()).await;
+    assert!(matches!(&unknown, Err(EngineError::NoSink(why)) if why.contains("no sink 2")), "{unknown:?}");
+}
