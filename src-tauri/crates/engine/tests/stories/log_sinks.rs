@@ -160,6 +160,21 @@ async fn a_collector_that_does_not_answer_delays_no_decision_and_no_other_collec
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_collector_that_asked_to_be_left_alone_is_left_alone_when_people_change_another() {
+    let stage = Stage::new().await;
+    let busy = CollectorReply::Later { why: "answered 503".into(), wait: Some(600 * SECOND) };
+    stage.collectors.plan(1, [busy]);
+    stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    stage.world.engine.add_sink(new("two.example"), &ada()).await.expect("it is recorded");
+    stage.world.engine.resume_sink(2, &[], &ada()).await.expect("it is resumed");
+    stage.world.pass(90 * SECOND).await;
+    assert!(stage.collectors.rows(1).is_empty() && !stage.collectors.rows(2).is_empty(), "the other goes on");
+    stage.world.engine.resume_sink(1, &[], &ada()).await.expect("it is resumed");
+    let every: Vec<u64> = (1..=stage.last().await).collect();
+    assert_eq!(stage.collectors.rows(1), every, "a person may ask for it at once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_sink_gets_nothing_until_it_is_resumed_also_after_a_restart() {
     let mut stage = Stage::new().await;
     stage.collectors.plan(1, [CollectorReply::Refused { why: "answered 401".into() }]);

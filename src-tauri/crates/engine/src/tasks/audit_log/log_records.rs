@@ -143,13 +143,13 @@ fn record(origin: &str, row: &AuditRow) -> Value {
 }
 
 /// One request with the first of these rows, as many as have so many bytes and at least one.
-pub(super) struct LogRequest {
-    pub(super) body: String,
-    pub(super) rows: usize,
+pub(crate) struct LogRequest {
+    pub(crate) body: String,
+    pub(crate) rows: usize,
 }
 
 /// Puts rows of the log with this name into a request.
-pub(super) fn request(origin: &str, rows: &[AuditRow], most_bytes: usize) -> LogRequest {
+pub(crate) fn request(origin: &str, rows: &[AuditRow], most_bytes: usize) -> LogRequest {
     let resource = json!({"attributes": [
         text("service.name", "taskwarden"),
         text("service.version", VERSION),

@@ -2,27 +2,23 @@
 //!
 //! How far rows came is a row of the registry that moves only after the collector took them, so a collector that is down,
 //! a kill and a restart lose nothing, and what is sent twice has the same uid. Nothing waits for a collector. A collector
-//! that refuses is paused until a person resumes it. Records are made in `log_records.rs`, sent behind [`LogCollectors`].
+//! that refuses is paused until a person resumes it. Here is what people change; `sinks/sender.rs` sends records of
+//! `log_records.rs`, behind [`LogCollectors`].
 
-use std::collections::BTreeMap;
-use std::future::pending;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+mod known_sinks;
+mod sender;
 
-use domain::audit::log_sink::{LogSink, SinkFailure};
+use std::sync::Arc;
+
+use domain::audit::log_sink::LogSink;
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
-use domain::ports::{
-    AuditFilter, AuditOrder, AuditQuery, CollectorReply, LogCollectors, RegistryError, Secret, SinkUnit,
-};
-use futures::future::join_all;
-use parking_lot::Mutex;
-use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use domain::ports::{LogCollectors, RegistryError, Secret, SinkUnit};
+use tokio::time::timeout;
 
+pub(crate) use self::known_sinks::SinkState;
+use self::sender::rows_from;
 use super::checkpoints::fact;
-use super::log_records::{self, LogRequest};
-use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -38,47 +34,6 @@ pub struct NewSink {
     pub first: Option<u64>,
 }
 
-/// The collectors, and what is known of each.
-#[derive(Default)]
-pub(crate) struct SinkState {
-    collectors: OnceLock<Arc<dyn LogCollectors>>,
-    /// The name of the log.
-    log: OnceLock<String>,
-    sinks: Mutex<BTreeMap<u32, LogSink>>,
-    /// One change by people at a time.
-    changing: tokio::sync::Mutex<()>,
-    /// Counts changes by people.
-    changed: watch::Sender<u64>,
-    /// Counts what was learned of collectors.
-    learned: watch::Sender<u64>,
-    /// Counts reasons to look for rows again, beside commits.
-    looks: watch::Sender<u64>,
-}
-
-impl SinkState {
-    /// Rows may be there that no commit told of.
-    pub(super) fn look_again(&self) {
-        self.looks.send_modify(|count| *count += 1);
-    }
-
-    fn get(&self, id: u32) -> Option<LogSink> {
-        self.sinks.lock().get(&id).cloned()
-    }
-
-    /// Takes what was learned, unless the sink was removed meanwhile.
-    fn learn(&self, sink: LogSink) {
-        if let Some(known) = self.sinks.lock().get_mut(&sink.id) {
-            *known = sink;
-        }
-        self.learned.send_modify(|count| *count += 1);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<u32, LogSink>)) {
-        change(&mut self.sinks.lock());
-        self.changed.send_modify(|count| *count += 1);
-    }
-}
-
 impl Engine {
     /// Gives the engine the way to collectors; from here on it sends rows by itself. Later calls are ignored.
     ///
@@ -88,11 +43,11 @@ impl Engine {
         let core = &self.core;
         let stored = core.registry.sinks().await?;
         if core.sinks.collectors.set(collectors).is_ok() {
-            *core.sinks.sinks.lock() = stored.sinks.into_iter().map(|sink| (sink.id, sink)).collect();
+            core.sinks.take(stored.sinks);
             // Set together with the collectors, so nobody was faster.
             let _ = core.sinks.log.set(stored.origin);
             let held = Arc::clone(core);
-            core.supervisor.spawn_steady("sinks", &core.policy, move || Box::pin(run(Arc::clone(&held))));
+            core.supervisor.spawn_steady("sinks", &core.policy, move || Box::pin(sender::run(Arc::clone(&held))));
         }
         Ok(())
     }
@@ -106,7 +61,7 @@ impl Engine {
         let one_at_a_time = core.sinks.changing.lock().await;
         let collectors = self.collectors()?;
         let NewSink { url, origin, headers, first } = new;
-        let before: Vec<LogSink> = core.sinks.sinks.lock().values().cloned().collect();
+        let before = core.sinks.all();
         if let Some(same) = before.iter().find(|sink| sink.url == url) {
             return Err(EngineError::NoSink(format!("sink {} sends rows to this address already", same.id)));
         }
@@ -130,7 +85,7 @@ impl Engine {
             collectors.forget_headers(id, &sink.headers);
             return Err(error.into());
         }
-        core.sinks.change(|sinks| drop(sinks.insert(id, sink.clone())));
+        core.sinks.change(id, Some(sink.clone()));
         drop(one_at_a_time);
         Ok(self.tried(sink).await)
     }
@@ -146,7 +101,7 @@ impl Engine {
         let note = format!("sink {id}, rows before {} were taken", sink.next_number);
         let audit = vec![fact(core, Actor::Person(by.clone()), Verb::SinkRemoved, note)];
         core.registry.remove_sink(id, audit).await?;
-        core.sinks.change(|sinks| drop(sinks.remove(&id)));
+        core.sinks.change(id, None);
         self.collectors()?.forget_headers(id, &sink.headers);
         Ok(())
     }
@@ -178,7 +133,7 @@ impl Engine {
         let note = format!("sink {id}, from row {}{}", sink.next_number, with_headers(&names));
         let audit = vec![fact(core, Actor::Person(by.clone()), Verb::SinkResumed, note)];
         core.registry.put_sink(SinkUnit { sink: sink.clone(), audit }).await?;
-        core.sinks.change(|sinks| drop(sinks.insert(id, sink.clone())));
+        core.sinks.change(id, Some(sink.clone()));
         drop(one_at_a_time);
         Ok(self.tried(sink).await)
     }
@@ -189,14 +144,18 @@ impl Engine {
     }
 
     fn known_sink(&self, id: u32) -> Result<LogSink, EngineError> {
-        self.core.sinks.get(id).ok_or_else(|| EngineError::NoSink(format!("there is no sink {id}")))
+        self.core
+            .sinks
+            .get(id)
+            .map(|known| known.sink)
+            .ok_or_else(|| EngineError::NoSink(format!("there is no sink {id}")))
     }
 
     /// The sink after an attempt to send, or as it is when none ends in time.
     async fn tried(&self, before: LogSink) -> LogSink {
         let sinks = &self.core.sinks;
         let mut learned = sinks.learned.subscribe();
-        let now = || sinks.get(before.id).unwrap_or_else(|| before.clone());
+        let now = || sinks.get(before.id).map_or_else(|| before.clone(), |known| known.sink);
         let attempt = async {
             loop {
                 let sink = now();
@@ -218,134 +177,4 @@ fn keep(collectors: &dyn LogCollectors, id: u32, headers: &[(String, Secret)]) -
 
 fn with_headers(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!(", headers {}", names.join(" ")) }
-}
-
-/// Rows from this one on, at most `limit`.
-fn rows_from(first: u64, limit: u32) -> AuditQuery {
-    let behind = Some(first.saturating_sub(1));
-    AuditQuery { filter: AuditFilter::default(), order: AuditOrder::OldestFirst, behind, limit }
-}
-
-/// What an attempt to send came to.
-enum SendOutcome {
-    /// There is nothing to send.
-    Nothing,
-    /// Rows were taken, or fewer are tried next; there may be more.
-    Onward,
-    /// It may succeed later, not before this long.
-    Later(Duration),
-    /// A person must look, or the registry is closed.
-    Over,
-}
-
-/// Sends to all collectors, for ever; each at its own pace.
-async fn run(core: Arc<EngineCore>) {
-    let Some(collectors) = core.sinks.collectors.get() else { return };
-    let mut changed = core.sinks.changed.subscribe();
-    loop {
-        let ids: Vec<u32> =
-            core.sinks.sinks.lock().values().filter(|sink| !sink.is_paused()).map(|sink| sink.id).collect();
-        let sending = join_all(ids.into_iter().map(|id| follow(&core, collectors.as_ref(), id)));
-        tokio::select! {
-            // A request that is dropped here may have been taken; it is sent again, with the same uids.
-            () = async { sending.await; pending().await } => {}
-            told = changed.changed() => if told.is_err() { return },
-        }
-    }
-}
-
-/// Sends to one collector until it is paused or removed.
-async fn follow(core: &EngineCore, collectors: &dyn LogCollectors, id: u32) {
-    let mut commits = core.effects.commits.commits();
-    let mut looks = core.sinks.looks.subscribe();
-    let mut failures = 0_u32;
-    let mut most = core.policy.audit.sink_rows;
-    while let Some(sink) = core.sinks.get(id) {
-        match attempt(core, collectors, sink, &mut most).await {
-            SendOutcome::Onward => failures = 0,
-            SendOutcome::Nothing => {
-                failures = 0;
-                tokio::select! {
-                    told = commits.changed() => if told.is_err() { return },
-                    told = looks.changed() => if told.is_err() { return },
-                }
-                // Rows that come closer together share a request.
-                sleep(core.policy.audit.sink_gap).await;
-            }
-            SendOutcome::Later(wait) => {
-                failures = failures.saturating_add(1);
-                sleep(core.time.back_off(failures).max(wait)).await;
-            }
-            SendOutcome::Over => return,
-        }
-    }
-}
-
-/// Sends the next rows, at most `most`, which a collector with small requests makes fewer.
-async fn attempt(core: &EngineCore, collectors: &dyn LogCollectors, mut sink: LogSink, most: &mut u32) -> SendOutcome {
-    let found = match core.registry.audit_rows(rows_from(sink.next_number, *most)).await {
-        Ok(found) => found,
-        Err(error) => return unstored(&sink, &error),
-    };
-    let Some(first) = found.rows.first() else { return SendOutcome::Nothing };
-    sink.skipped = sink.skipped.saturating_add(first.number.saturating_sub(sink.next_number));
-    sink.next_number = first.number;
-    let log = core.sinks.log.get().map_or("", String::as_str);
-    let LogRequest { body, rows } = log_records::request(log, &found.rows, core.policy.audit.sink_bytes);
-    let next = found.rows.get(rows.saturating_sub(1)).map_or(sink.next_number, |last| last.number + 1);
-    match collectors.send(&sink, body).await {
-        CollectorReply::Taken { rejected, message } => {
-            if rejected > 0 {
-                tracing::warn!(sink = sink.id, rejected, "a collector rejected records of the audit log");
-                sink.rejected = sink.rejected.saturating_add(rejected);
-                sink.rejected_why = message;
-            }
-            if sink.failure.take().is_some() {
-                tracing::info!(sink = sink.id, "a collector takes rows of the audit log again");
-            }
-            (sink.next_number, sink.taken) = (next, Some(core.time.now()));
-            // Before this is stored they count as not sent.
-            match core.registry.note_sink(sink.clone()).await {
-                Ok(()) => {
-                    core.sinks.learn(sink);
-                    SendOutcome::Onward
-                }
-                Err(error) => unstored(&sink, &error),
-            }
-        }
-        CollectorReply::Later { why, wait } => {
-            failed(core, sink, why, false).await;
-            SendOutcome::Later(wait.unwrap_or_default().min(core.policy.retry_after_ceiling))
-        }
-        CollectorReply::TooLarge { .. } if rows > 1 => {
-            *most = u32::try_from(rows / 2).unwrap_or(1).max(1);
-            SendOutcome::Onward
-        }
-        CollectorReply::TooLarge { why } | CollectorReply::Refused { why } => {
-            failed(core, sink, why, true).await;
-            SendOutcome::Over
-        }
-    }
-}
-
-fn unstored(sink: &LogSink, error: &RegistryError) -> SendOutcome {
-    if *error == RegistryError::Closed {
-        return SendOutcome::Over;
-    }
-    tracing::warn!(sink = sink.id, %error, "how far rows came to a collector cannot be read or stored, trying again");
-    SendOutcome::Later(Duration::ZERO)
-}
-
-/// Notes why rows wait; only what is new is stored.
-async fn failed(core: &EngineCore, mut sink: LogSink, why: String, is_paused: bool) {
-    let since = sink.failure.as_ref().map_or_else(|| core.time.now(), |failure| failure.since);
-    let failure = SinkFailure { why, since, is_paused };
-    if sink.failure.as_ref() != Some(&failure) {
-        tracing::warn!(sink = sink.id, why = failure.why, is_paused, "rows of the audit log wait for a collector");
-        sink.failure = Some(failure);
-        if let Err(error) = core.registry.note_sink(sink.clone()).await {
-            tracing::warn!(sink = sink.id, %error, "why rows wait for a collector cannot be stored");
-        }
-    }
-    core.sinks.learn(sink);
 }
