@@ -5,4 +5,5 @@
 pub(crate) mod agents;
 pub(crate) mod bench;
 pub(crate) mod conformance;
+mod json;
 pub(crate) mod torture;

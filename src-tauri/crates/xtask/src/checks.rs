@@ -1,11 +1,12 @@
-//! `cargo xtask test`: everything CI checks (style 56), two steps at a time.
+//! `cargo xtask test`: everything CI checks (style 56), two steps at a time, and for a minute three.
 //!
 //! `.ci/run` calls nothing else, so a green run here is a green run there. `checks/lanes.rs` runs the steps; here they
 //! get their order. Compilers keep every core busy and stand in one lane; installations, the page and browsers mostly
-//! wait for the network or a timer and stand in the other. One package selection, `--workspace`, everywhere: any other
+//! wait for the network or a timer and stand in the second. Packages are made and installed in a third. One package selection, `--workspace`, everywhere: any other
 //! would compile the heavy crates a second time.
 
 pub(crate) mod compiler;
+mod installed;
 mod lanes;
 
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::{journeys, page, process, supply, tidy};
 /// One check, known by its name.
 struct Step {
     name: &'static str,
-    /// Steps of the other lane that must have passed before. Those of its own lane come before it anyway.
+    /// Steps of other lanes that must have passed before. Those of its own lane come before it anyway.
     needs: &'static [&'static str],
     run: fn(&Workspace) -> Result<(), Failure>,
 }
@@ -51,16 +52,26 @@ const BESIDE: [Step; 6] = [
     step("journeys", &["build"], journeys::run),
 ];
 
+/// Packages of what was compiled, which mostly wait for a task to go on.
+const PACKED: [Step; 1] = [step("installed", &["build"], installed::run)];
+
+/// What runs at the same time.
+const LANES: [&[Step]; 3] = [&COMPILED, &BESIDE, &PACKED];
+
 /// Runs all steps.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
-    lanes::run(workspace, [&COMPILED, &BESIDE])
+    lanes::run(workspace, LANES)
+}
+
+fn steps() -> impl Iterator<Item = &'static Step> {
+    LANES.into_iter().flatten()
 }
 
 /// Runs some steps by their names, one after the other, with their output on our terminal.
 pub(crate) fn run_some(workspace: &Workspace, names: &[&str]) -> Result<(), Failure> {
     for &name in names {
-        let named = COMPILED.iter().chain(&BESIDE).find(|step| step.name == name).ok_or_else(|| {
-            let all: Vec<_> = COMPILED.iter().chain(&BESIDE).map(|step| step.name).collect();
+        let named = steps().find(|step| step.name == name).ok_or_else(|| {
+            let all: Vec<_> = steps().map(|step| step.name).collect();
             Failure::new(format!("there is no step `{name}`"), format!("The steps are: {}.", all.join(", ")))
         })?;
         (named.run)(workspace)?;
@@ -102,29 +113,26 @@ mod tests {
 
     #[test]
     fn every_step_has_one_name_and_needs_steps_that_do_not_need_it() {
-        let names: Vec<&str> = COMPILED.iter().chain(&BESIDE).map(|step| step.name).collect();
+        let names: Vec<&str> = steps().map(|step| step.name).collect();
         for (at, name) in names.iter().enumerate() {
             assert_eq!(names.iter().position(|other| other == name), Some(at), "`{name}` is one step");
         }
-        for (lane, other) in [(&COMPILED[..], &BESIDE[..]), (&BESIDE[..], &COMPILED[..])] {
+        for lane in LANES {
             for need in lane.iter().flat_map(|step| step.needs) {
-                assert!(other.iter().any(|step| step.name == *need), "`{need}` is a step of the other lane");
+                assert!(names.contains(need), "`{need}` is a step");
+                assert!(lane.iter().all(|step| step.name != *need), "`{need}` is a step of another lane");
             }
         }
-        // Both lanes come to their ends when nothing fails: what stands first in one never waits for what waits for it.
-        let (mut compiled, mut beside) = (0, 0);
-        loop {
-            let is_done =
-                |name: &&str| COMPILED[..compiled].iter().chain(&BESIDE[..beside]).any(|step| step.name == *name);
-            if COMPILED.get(compiled).is_some_and(|step| step.needs.iter().all(is_done)) {
-                compiled += 1;
-            } else if BESIDE.get(beside).is_some_and(|step| step.needs.iter().all(is_done)) {
-                beside += 1;
-            } else {
-                break;
-            }
+        // All lanes come to their ends when nothing fails: what stands first in one never waits for what waits for it.
+        let mut done: Vec<&str> = Vec::new();
+        let mut left = LANES;
+        let may_run = |done: &[&str], step: &Step| step.needs.iter().all(|need| done.contains(need));
+        while let Some(lane) = left.iter_mut().find(|lane| lane.first().is_some_and(|step| may_run(&done, step))) {
+            let (step, rest) = lane.split_first().unwrap();
+            done.push(step.name);
+            *lane = rest;
         }
-        assert_eq!((compiled, beside), (COMPILED.len(), BESIDE.len()), "steps that run");
+        assert_eq!(done.len(), names.len(), "steps that run: {done:?}");
     }
 
     #[test]

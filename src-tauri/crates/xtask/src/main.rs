@@ -10,7 +10,7 @@ mod campaigns;
 mod checks;
 mod failure;
 mod journeys;
-mod json;
+mod package;
 mod page;
 mod process;
 mod run;
@@ -42,6 +42,7 @@ cargo xtask bindings      write the types of calls and frames as TypeScript, aft
 cargo xtask window        drive the built window: demo, content policy, notification
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
 cargo xtask peers         install the servers and clients that the integration tests talk to
+cargo xtask package [--headless | --desktop]  deb, rpm and tar packages of a release build, into target/packages
 cargo xtask conformance   the official conformance runner, before and behind the gateway
 cargo xtask bench [PART...]  the performance table, or parts of it, in release mode: `bench gateway`
 cargo xtask torture [N]   kill the core at N random moments (1000), guess a million handles
@@ -81,6 +82,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("bindings", []) => bindings::write(&workspace),
         ("window", []) => journeys::window(&workspace),
         ("screenshots", []) => journeys::screenshots(&workspace),
+        ("package", words) => package::run(&workspace, words),
         ("peers", []) => install::peers(&workspace),
         ("tidy", []) => tidy::run(&workspace),
         ("supply", []) => supply::check(&workspace),

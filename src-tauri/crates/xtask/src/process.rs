@@ -55,6 +55,16 @@ pub(crate) fn run(command: &mut Command, hint: &str) -> Result<(), Failure> {
     }
 }
 
+/// Runs it to its end and returns what it printed; its errors go to our terminal.
+pub(crate) fn output(command: &mut Command, hint: &str) -> Result<String, Failure> {
+    let name = written(command);
+    match command.stderr(Stdio::inherit()).output() {
+        Ok(done) if done.status.success() => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        Ok(done) => Err(Failure::new(format!("`{name}` ended with {}", done.status), hint)),
+        Err(why) => Err(Failure::new(format!("`{name}` could not be started: {why}"), hint)),
+    }
+}
+
 /// Whether a program is there and runs.
 pub(crate) fn is_there(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);

@@ -6,6 +6,7 @@
 //! checked for weaknesses and licences like the rest.
 
 mod advisories;
+pub(crate) mod bill;
 mod denied;
 mod duplicates;
 mod licences;
@@ -13,6 +14,7 @@ mod lock;
 mod metadata;
 mod notices;
 mod npm;
+mod page_packages;
 mod rules;
 
 use crate::failure::Failure;

@@ -6,8 +6,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use crate::campaigns::json::flat_object;
 use crate::failure::Failure;
-use crate::json::flat_object;
 use crate::setup::{install, node};
 use crate::workspace::Workspace;
 use crate::{process, table};

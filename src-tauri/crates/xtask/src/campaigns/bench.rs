@@ -14,8 +14,8 @@ mod programs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
+use crate::campaigns::json::flat_object;
 use crate::failure::Failure;
-use crate::json::flat_object;
 use crate::setup::{install, node};
 use crate::workspace::Workspace;
 use crate::{page, process, table};

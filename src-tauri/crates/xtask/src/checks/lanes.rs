@@ -31,7 +31,7 @@ struct Ended {
 }
 
 /// Runs every step of the lanes with this program, and prints how long each took.
-pub(super) fn run(workspace: &Workspace, lanes: [&'static [Step]; 2]) -> Result<(), Failure> {
+pub(super) fn run(workspace: &Workspace, lanes: [&'static [Step]; 3]) -> Result<(), Failure> {
     let outputs = workspace.target().join(OUTPUTS);
     let unwritable = |why: std::io::Error| {
         Failure::new(format!("`{}` cannot be written: {why}", outputs.display()), "Check the disk.")

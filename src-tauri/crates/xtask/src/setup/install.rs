@@ -78,6 +78,24 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     system(workspace, &missing)
 }
 
+/// What all packages are made with. What builds the programs is `for_window`'s.
+pub(crate) fn for_packages(workspace: &Workspace) -> Result<(), Failure> {
+    for_debs(workspace)?;
+    system(workspace, if runs("rpmbuild", "--version") { &[] } else { &["rpm"] })
+}
+
+/// What packages of Debian and archives are made with.
+pub(crate) fn for_debs(workspace: &Workspace) -> Result<(), Failure> {
+    let programs = [
+        ("dpkg-shlibdeps", "--version", "dpkg-dev"),
+        ("objcopy", "--version", "binutils"),
+        ("zstd", "--version", "zstd"),
+    ];
+    let missing: Vec<_> =
+        programs.iter().filter(|(name, ask, _)| !runs(name, ask)).map(|(_, _, package)| *package).collect();
+    system(workspace, &missing)
+}
+
 /// The proxy that the gateway is measured against. Without it the bench uses its own forwarder, so this may fail.
 pub(crate) fn for_bench(workspace: &Workspace) {
     if !cfg!(target_os = "linux") || runs("nginx", "-v") || runs("/usr/sbin/nginx", "-v") {

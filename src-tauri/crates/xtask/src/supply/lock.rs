@@ -13,7 +13,8 @@ pub(crate) struct Locked {
     pub(crate) name: String,
     pub(crate) version: Version,
     source: Option<String>,
-    has_checksum: bool,
+    /// SHA-256 of its archive, hexadecimal.
+    pub(crate) checksum: Option<String>,
 }
 
 impl Locked {
@@ -35,7 +36,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Locked>, Failure> {
             let name = text("name").ok_or_else(|| unreadable("a package has no name".into()))?;
             let version = text("version").and_then(|version| version.parse().ok());
             let version = version.ok_or_else(|| unreadable(format!("`{name}` has no version")))?;
-            Ok(Locked { name, version, source: text("source"), has_checksum: text("checksum").is_some() })
+            Ok(Locked { name, version, source: text("source"), checksum: text("checksum") })
         })
         .collect()
 }
@@ -43,7 +44,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Locked>, Failure> {
 /// Finds packages that come from elsewhere, or whose content nobody wrote down.
 pub(crate) fn check(locked: &[Locked]) -> Vec<String> {
     let foreign = locked.iter().filter(|package| package.is_foreign());
-    let strange = foreign.filter(|package| package.source.as_deref() != Some(CRATES_IO) || !package.has_checksum);
+    let strange = foreign.filter(|package| package.source.as_deref() != Some(CRATES_IO) || package.checksum.is_none());
     strange
         .map(|package| {
             format!("{} {}: not from crates.io with a checksum; take it from there", package.name, package.version)
@@ -54,7 +55,7 @@ pub(crate) fn check(locked: &[Locked]) -> Vec<String> {
 #[cfg(test)]
 pub(crate) fn foreign(name: &str, version: &str) -> Locked {
     let version = version.parse().unwrap();
-    Locked { name: name.into(), version, source: Some(CRATES_IO.into()), has_checksum: true }
+    Locked { name: name.into(), version, source: Some(CRATES_IO.into()), checksum: Some("ab".into()) }
 }
 
 #[cfg(test)]

@@ -20,13 +20,19 @@ const DATA: [&str; 1] = ["bpe-openai"];
 /// One package.
 #[derive(Debug, Clone)]
 pub(crate) struct Package {
+    /// What cargo calls it, and only it.
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) licence: Option<String>,
     pub(crate) repository: Option<String>,
     /// Where its files lie.
     pub(crate) folder: PathBuf,
+    /// What it is linked with: ids of its ordinary dependencies.
+    pub(crate) dependencies: Vec<String>,
     pub(crate) is_foreign: bool,
+    /// Whether it runs inside the compiler.
+    pub(crate) is_macro: bool,
     /// Whether it is in a program that people get, and not only in tests or build scripts.
     pub(crate) is_shipped: bool,
 }
@@ -68,18 +74,49 @@ fn parse(whole: &Value) -> Option<Vec<Package>> {
             let mut folder = PathBuf::from(text("manifest_path")?);
             folder.pop();
             let name = text("name")?;
-            let is_shipped = shipped.contains(&text("id")?) || DATA.contains(&name.as_str());
+            let id = text("id")?;
+            let dependencies = used.get(id.as_str()).into_iter().flatten().map(|id| (*id).to_owned()).collect();
+            let is_shipped = shipped.contains(&id) || DATA.contains(&name.as_str());
             Some(Package {
+                id,
                 name,
                 version: text("version")?,
                 licence: text("license"),
                 repository: text("repository"),
                 folder,
+                dependencies,
                 is_foreign: text("source").is_some(),
+                is_macro: is_macro(package),
                 is_shipped,
             })
         })
         .collect()
+}
+
+fn is_macro(package: &Value) -> bool {
+    let targets = package.get("targets").and_then(Value::as_array).into_iter().flatten();
+    let mut kinds = targets.filter_map(|target| target.get("kind").and_then(Value::as_array)).flatten();
+    kinds.any(|kind| kind == "proc-macro")
+}
+
+/// The packages that are in the programs of these packages, sorted by name: those that are linked, and the data that
+/// build scripts of ours write into one.
+pub(crate) fn linked<'a>(packages: &'a [Package], roots: &[&str]) -> Vec<&'a Package> {
+    let by_id: BTreeMap<&str, &Package> = packages.iter().map(|package| (package.id.as_str(), package)).collect();
+    let mut open: Vec<&Package> = packages.iter().filter(|package| roots.contains(&package.name.as_str())).collect();
+    let mut found: BTreeMap<&str, &Package> = BTreeMap::new();
+    while let Some(next) = open.pop() {
+        if next.is_macro || found.insert(&next.id, next).is_some() {
+            continue;
+        }
+        open.extend(next.dependencies.iter().filter_map(|id| by_id.get(id.as_str())));
+    }
+    // Data comes without what its own package needs to read it.
+    let data = packages.iter().filter(|package| DATA.contains(&package.name.as_str()));
+    found.extend(data.map(|package| (package.id.as_str(), package)));
+    let mut linked: Vec<&Package> = found.into_values().collect();
+    linked.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
+    linked
 }
 
 /// What a package is linked with: its ordinary dependencies.
@@ -118,5 +155,25 @@ mod tests {
             .map(|package| package.name)
             .collect();
         assert_eq!(shipped, ["taskwarden-host", "a", "b", "bpe-openai"], "data is shipped, what reads it is not");
+    }
+
+    #[test]
+    fn macros_are_shipped_with_their_notices_and_linked_into_nothing() {
+        let package = |name: &str, kind: &str| json!({"name": name, "id": name, "version": "1.0.0", "license": "MIT", "repository": null, "manifest_path": "/x/Cargo.toml", "source": "r", "targets": [{"kind": [kind]}]});
+        let dep = |name: &str| json!({"pkg": name, "dep_kinds": [{"kind": null}]});
+        let whole = json!({
+            "packages": [package("taskwarden-host", "lib"), package("serde", "lib"), package("derive", "proc-macro"), package("syn", "lib"), package("window", "lib")],
+            "resolve": {"nodes": [
+                {"id": "taskwarden-host", "deps": [dep("serde")]},
+                {"id": "serde", "deps": [dep("derive")]},
+                {"id": "derive", "deps": [dep("syn")]},
+                {"id": "syn", "deps": []}, {"id": "window", "deps": [dep("serde")]},
+            ]},
+        });
+        let packages = parse(&whole).unwrap();
+        let names: Vec<&str> =
+            linked(&packages, &["taskwarden-host"]).iter().map(|package| package.name.as_str()).collect();
+        assert_eq!(names, ["serde", "taskwarden-host"], "neither the macro, nor what it needs, nor the window");
+        assert!(packages.iter().any(|package| package.name == "derive" && package.is_shipped));
     }
 }
