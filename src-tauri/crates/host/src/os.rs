@@ -9,6 +9,7 @@ pub(crate) mod disk_room;
 pub(crate) mod observed_clock;
 pub(crate) mod open_files;
 pub(crate) mod orphans;
+pub(crate) mod own_program;
 pub(crate) mod process_table;
 pub(crate) mod program_lookup;
 pub(crate) mod random;

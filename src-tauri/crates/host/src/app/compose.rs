@@ -43,6 +43,7 @@ use crate::http::sign_in::SignIn;
 use crate::notifications::{self, DesktopNotifications, DesktopReach, NotificationSources};
 use crate::os::anchor_files::DiskAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
+use crate::os::own_program::own_program_text;
 use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
 use crate::secrets::{CollectorHeaders, Vault, VaultError, VaultSigner};
@@ -257,16 +258,12 @@ pub(crate) fn scale() -> Arc<dyn TokenCounter> {
 
 /// How to start the keeper of a server's process: it is a command of this program.
 fn keeper_program(config: &Config, key: KeeperKey) -> Option<KeeperProgram> {
-    let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
-    // After an update of a running core, the file of that name is the newer program.
-    let program = program.strip_suffix(" (deleted)").unwrap_or(&program).to_owned();
-    Some(KeeperProgram { command: vec![program, "keep".into()], dir: config.paths.keepers(), key })
+    Some(KeeperProgram { command: vec![own_program_text()?, "keep".into()], dir: config.paths.keepers(), key })
 }
 
 /// How to start a command of this program, such as the built-in demo server.
 fn own_command(name: &str) -> Vec<String> {
-    let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    program.map_or_else(Vec::new, |program| vec![program, name.into()])
+    own_program_text().map_or_else(Vec::new, |program| vec![program, name.into()])
 }
 
 /// Puts tokens of agents where `taskwarden connect` finds them.

@@ -21,6 +21,7 @@ use crate::app::socket_client::{connect_options, unprepared};
 use crate::bridge::unanswered::ForwardedRequests;
 use crate::config::Config;
 use crate::os::core_lock::CoreLock;
+use crate::os::own_program::own_program;
 use crate::socket::{AGENT_HEADER, PROTOCOL, SERVER_HEADER};
 
 /// A stream to the core, in both directions.
@@ -175,7 +176,7 @@ impl CoreFinder {
 
     /// The command that starts a core outside of the agent's folder, terminal and environment.
     fn command(&self) -> std::io::Result<Child> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(own_program()?);
         command.args(["serve", "--background"]);
         command.env_clear().envs(crate::app::environment::of_background(&self.config.paths));
         command.current_dir(self.config.paths.home());

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
+use crate::os::own_program::own_program;
 use crate::socket::Starters;
 
 /// Runs in the starter: returns when the core has detached.
@@ -16,7 +17,7 @@ use crate::socket::Starters;
 /// # Errors
 /// When it cannot be started, or ends at once; its reason is on standard error already.
 pub(crate) fn start_core() -> io::Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(own_program()?);
     command.args(["serve", "--background", "--detached"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut core = command.spawn()?;
     let mut read = [0; 1];

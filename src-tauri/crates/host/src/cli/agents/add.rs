@@ -15,6 +15,7 @@ use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::config::Config;
+use crate::os::own_program::own_program_text;
 
 /// An agent to add.
 #[derive(Debug, Args)]
@@ -96,8 +97,7 @@ pub(super) async fn add(input: AddAgentArgs, config: &Config, screen: &Screen) -
 
 /// How this program starts a bridge.
 fn own_connect() -> Vec<String> {
-    let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    vec![program.unwrap_or_else(|| "taskwarden".into()), "connect".into()]
+    vec![own_program_text().unwrap_or_else(|| "taskwarden".into()), "connect".into()]
 }
 
 fn print(added: &AgentAdded, screen: &Screen) {
