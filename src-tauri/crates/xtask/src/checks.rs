@@ -2,8 +2,8 @@
 //!
 //! `.ci/run` calls nothing else, so a green run here is a green run there. `checks/lanes.rs` runs the steps; here they
 //! get their order. Compilers keep every core busy and stand in one lane; installations, the page and browsers mostly
-//! wait for the network or a timer and stand in the second. Packages are made and installed in a third. One package selection, `--workspace`, everywhere: any other
-//! would compile the heavy crates a second time.
+//! wait for the network or a timer and stand in the second. Packages are made and installed in a third. One selection of
+//! packages, `--workspace`, everywhere: any other would compile the heavy crates a second time.
 
 pub(crate) mod compiler;
 mod installed;

@@ -18,7 +18,6 @@ use engine::{ThreadActivity, activities};
 use tokio::runtime::Handle;
 
 use crate::app::shutdown_signals;
-use crate::os::own_program::own_program;
 
 /// The exit code of a process whose runtime hung: start it again. `EX_TEMPFAIL` of sysexits.h.
 pub(crate) const HUNG: u8 = 75;
@@ -149,7 +148,7 @@ pub fn restart_process(watched: Duration) {
         end_hung(watched);
     }
     #[cfg(unix)]
-    if let Ok(program) = own_program() {
+    if let Ok(program) = crate::os::own_program::own_program() {
         use std::os::unix::process::CommandExt as _;
         // Returns only when it failed. Files, locks and sockets of this process close with it.
         let error = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
