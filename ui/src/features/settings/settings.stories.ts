@@ -1,4 +1,4 @@
-import type { AnchorDto, ApiError } from "$lib/bindings";
+import type { AnchorDto, ApiError, SinkDto } from "$lib/bindings";
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
@@ -9,6 +9,34 @@ function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto
   const base = { newest: null, copied: null, trouble: null, contradicts: false, isBesideRegistry: false };
   return { id, path, ...base, ...change };
 }
+
+function collector(id: number, url: string, change: Partial<SinkDto> = {}): SinkDto {
+  const well = { next: 18_205, waiting: 0, taken: "2026-11-21T14:31:28.000Z", trouble: null, since: null };
+  const rest = { headers: [], paused: false, skipped: 0, rejected: 0, rejectedWhy: null };
+  return { id, url: `${url}/v1/logs`, ...well, ...rest, ...change };
+}
+const IN_TROUBLE = collector(2, `https://logs.${"a-long-name.".repeat(8)}example`, {
+  next: 13_995,
+  waiting: 4_210,
+  taken: "2026-11-21T11:40:00.000Z",
+  trouble: "cannot be reached: connection refused",
+  since: "2026-11-21T11:41:07.000Z",
+  skipped: 320,
+  rejected: 3,
+  rejectedWhy: "the time of the record is too old",
+});
+const PAUSED = collector(3, "https://otlp.vendor.example", {
+  headers: ["Authorization", "X-Tenant"],
+  next: 18_001,
+  waiting: 204,
+  taken: "2026-11-20T08:00:00.000Z",
+  trouble: "answered 401: `the token has expired`",
+  since: "2026-11-20T08:01:00.000Z",
+  paused: true,
+});
+
+/** A click brings what it meets into sight. */
+const SHOW_COLLECTORS = ["h4 >> text=Add a collector"];
 
 export default {
   title: "settings",
@@ -113,6 +141,25 @@ export default {
           ],
         },
       },
+    ),
+    "collectors, none": story(Settings, {}, { click: SHOW_COLLECTORS }),
+    "collectors, one that works": story(
+      Settings,
+      {},
+      { click: SHOW_COLLECTORS, fake: { sinks: [collector(1, "http://localhost:4318")] } },
+    ),
+    "collectors, one in trouble": story(Settings, {}, { click: SHOW_COLLECTORS, fake: { sinks: [IN_TROUBLE] } }),
+    "collectors, one paused": story(Settings, {}, { click: SHOW_COLLECTORS, fake: { sinks: [PAUSED] } }),
+    "collectors, an address that is refused": story(
+      Settings,
+      {},
+      { click: ["text=Add header", "form[aria-labelledby] input >> nth=0"], keys: [..."http://logs", "Enter"] },
+    ),
+    "collectors, removal": story(Settings, {}, { fake: { sinks: [PAUSED] }, click: ["text=Remove…"] }),
+    "collectors, all kinds": story(
+      Settings,
+      {},
+      { hash: "#/settings/audit", fake: { sinks: [collector(1, "http://localhost:4318"), IN_TROUBLE, PAUSED] } },
     ),
     "storage that cannot be read": story(
       Settings,

@@ -3,6 +3,7 @@
 import type { AgentFacts, ApiError, Calls, RuleDto, SessionDto } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
 import { auditCalls } from "./audit/calls";
+import { sinkCalls } from "./audit/sinks";
 import { budgetCalls } from "./budget-calls";
 import type { CoreState } from "./core-state";
 import { makeServer, toolsOf } from "./entities";
@@ -29,10 +30,6 @@ type Unused =
   | "audit.checkpoint"
   | "audit.compareNotes"
   | "audit.report"
-  | "audit.sinks"
-  | "audit.addSink"
-  | "audit.removeSink"
-  | "audit.resumeSink"
   | "controlTokens.add"
   | "controlTokens.list"
   | "controlTokens.revoke";
@@ -66,6 +63,7 @@ export function answers(state: CoreState): Answers {
     ...inboxCalls(state, tasks),
     ...budgetCalls(state),
     ...auditCalls(state),
+    ...sinkCalls(state),
     "servers.add": ({ name, address }) => {
       const made = {
         ...makeServer(name, state.servers.size, state.now()),
@@ -304,7 +302,7 @@ export function answers(state: CoreState): Answers {
       agentsAt: state.core.agentsAt,
       named: {
         drifted: [],
-        sinks: [],
+        sinks: state.sinks,
         servers: [...state.servers.values()],
         agents: [...state.agents.values()],
         limits: limits(),

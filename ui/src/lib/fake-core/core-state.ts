@@ -20,6 +20,7 @@ import type {
   ServerDto,
   SettingsDto,
   SessionDto,
+  SinkDto,
   StorageDto,
   SubscribeInput,
   TaskDto,
@@ -70,6 +71,8 @@ export interface CoreStateOptions {
   receiptChanges?: Readonly<Record<number, Partial<ReceiptDto>>>;
   /** Files that get copies of checkpoints. */
   anchors?: AnchorDto[];
+  /** Collectors that get rows of the audit log. */
+  sinks?: SinkDto[];
   /** A frozen now, for stories. */
   now?: number;
   seed?: number;
@@ -113,6 +116,7 @@ export class CoreState {
   readonly receipts: number;
   readonly receiptChanges: Readonly<Record<number, Partial<ReceiptDto>>>;
   anchors: AnchorDto[];
+  sinks: SinkDto[];
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
   onframe: (frame: Frame) => void = () => undefined;
@@ -133,6 +137,7 @@ export class CoreState {
     this.receipts = options.receipts ?? 4_120;
     this.receiptChanges = options.receiptChanges ?? {};
     this.anchors = options.anchors ?? [];
+    this.sinks = options.sinks ?? [];
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : INBOX;
     const made = Array.isArray(options.tasks)
