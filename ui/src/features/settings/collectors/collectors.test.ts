@@ -133,6 +133,16 @@ it("a paused collector stays paused with the value it refused, and takes rows wi
   enter(await shown.find<HTMLInputElement>("li input[type=password]"));
   await until("it takes rows", () => !shown.text().includes("401"));
   expect(typed()).not.toContain("Bearer hush");
+  await until("focus stays in its row", () => document.activeElement?.matches("li button") === true);
+});
+
+it("a new value that cannot be sent is told beside its field and leaves it", async () => {
+  const shown = (page = show(Collectors, {}, fake({ sinks: [PAUSED] })));
+  await shown.type("li input[type=password]", "Bearer “hush”");
+  enter(await shown.find<HTMLInputElement>("li input[type=password]"));
+  await shown.find("li .err", "has a value that HTTP does not allow");
+  const field = await shown.find<HTMLInputElement>("li input[type=password]");
+  expect([field.value, field.getAttribute("aria-invalid")]).toEqual(["", "true"]);
 });
 
 it("removal says what is lost, changes nothing until it is confirmed, and leaves focus in the section", async () => {

@@ -7,7 +7,7 @@ export const COLLECTORS = {
   title: "Collectors",
   hint: "Each row of the log is sent to these addresses over OpenTelemetry (OTLP), soon after it was written. What a collector does not take waits here.",
   failed: "The list could not be loaded.",
-  sent: (rows: number, when: string) => `Sent up to row ${count(rows)}, last ${when}.`,
+  sent: (rows: number, when: string) => `Sent up to row ${count(rows)}, ${when}.`,
   nothingSent: "Nothing sent yet.",
   waiting: (rows: number) => `${wait(rows)}.`,
   trouble: (why: string) => `The collector ${why}.`,
