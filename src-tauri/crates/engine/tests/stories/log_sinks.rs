@@ -122,6 +122,17 @@ impl Stage {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_collector_rejects_no_more_than_it_was_sent() {
+    let stage = Stage::new().await;
+    let lie = CollectorReply::Taken { rejected: u64::MAX, message: Some("all of them".into()) };
+    stage.collectors.plan(1, [lie]);
+    let added = stage.world.engine.add_sink(new("liar.example"), &ada()).await.expect("it is taken");
+    let first = stage.collectors.taken.lock().get(&1).map_or(0, |requests| requests[0].len());
+    assert_eq!(added.rejected, u64::try_from(first).expect("a count"), "its word counts up to the rows of the request");
+    assert_eq!(added.waiting(stage.last().await), 0, "and what it got is not sent again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn rows_go_out_soon_after_they_are_written_and_an_idle_log_sends_nothing() {
     let mut stage = Stage::new().await;
     let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is taken");

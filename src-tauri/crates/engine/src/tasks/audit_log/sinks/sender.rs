@@ -107,6 +107,8 @@ async fn attempt(
     let next = found.rows.get(rows.saturating_sub(1)).map_or(sink.next_number, |last| last.number + 1);
     match collectors.send(sink, body).await {
         CollectorReply::Taken { rejected, message } => {
+            // Its own word, which may be any number; it got no more than these.
+            let rejected = rejected.min(u64::try_from(rows).unwrap_or(u64::MAX));
             if rejected > 0 {
                 tracing::warn!(sink = sink.id, rejected, "a collector rejected records of the audit log");
                 sink.rejected = sink.rejected.saturating_add(rejected);
