@@ -46,11 +46,18 @@ impl TaskHandle {
     /// Asks once more for a cancel that was asked before and is not confirmed. What was asked first stays in the audit log.
     ///
     /// # Errors
-    /// A [`Refusal`] when the task is over.
+    /// A [`Refusal`] when the task is over, or when it is a call without a task whose cancel was sent: the notification
+    /// gave up its request, so there is nothing left that a second one could name.
     pub fn cancel_again(&self, by: impl Into<Decider>, now: Timestamp) -> Result<Transition, Refusal> {
         let by = by.into();
         if self.is_over() {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
+        }
+        if let Some(request) = self.cancel_request()
+            && (request.sent.is_some() || request.acknowledged_at().is_some())
+            && self.view.task().is_none()
+        {
+            return Err(Refusal::AlreadyAsked { by: request.by.clone(), at: request.at });
         }
         let mut step = Transition::none(self);
         let Some(request) = step.next.cancel_request_mut() else { return self.cancel(by, None, now) };

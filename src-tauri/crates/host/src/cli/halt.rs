@@ -101,6 +101,10 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
     print(&core.request("halts.start", &input).await?, screen)
 }
 
+/// After a second attempt that asked nothing.
+const NOTHING_TO_ASK: &str =
+    "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked.";
+
 async fn retry(config: &Config, screen: &Screen) -> CommandResult {
     let core = CoreClient::attach(config)?;
     let retried: HaltRetried = core.request("halts.retry", &Nothing {}).await?;
@@ -108,7 +112,7 @@ async fn retry(config: &Config, screen: &Screen) -> CommandResult {
         return screen.json(&retried);
     }
     screen.line(&match retried.asked {
-        0 => "No task that is not confirmed can be asked again.".into(),
+        0 => NOTHING_TO_ASK.into(),
         asked => format!("Asked {} again to cancel.", count(asked, "task")),
     });
     print(&core.request("halts.show", &Nothing {}).await?, screen)

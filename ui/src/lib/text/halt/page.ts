@@ -10,7 +10,9 @@ export const HALT = {
   copied: "The report is copied.",
   retry: "Ask again",
   retried: (n: number) =>
-    n === 0 ? "No task that is not confirmed can be asked again." : `Asked ${plural(n, "task")} again to cancel.`,
+    n === 0
+      ? "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked."
+      : `Asked ${plural(n, "task")} again to cancel.`,
   /** While nothing is halted. */
   none: "Nothing is halted.",
   noneWhy:

@@ -96,6 +96,10 @@ fn a_cancel_that_is_not_confirmed_is_asked_again_and_counts_from_then() {
         let notes: Vec<&str> = again.audit.iter().map(|fact| fact.note.as_str()).collect();
         assert_eq!(notes, ["asked again"]);
     }
+    let call = awaiting().cancel(ann(), None, at(20)).expect("it runs").next;
+    let told = call.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    let refused = Refusal::AlreadyAsked { by: ann().into(), at: at(20) };
+    assert_eq!(told.cancel_again(ben(), at(60)), Err(refused), "a call is told once: its request was given up");
     let over = sent.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
     assert_eq!(over.cancel_again(ben(), at(60)), Err(Refusal::AlreadyOver("cancelled")), "it ended");
 }
