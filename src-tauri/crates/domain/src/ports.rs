@@ -4,7 +4,7 @@
 //! objects. Every method is cancel-safe: dropping its future leaves the other side consistent, though the act may have
 //! happened. Next: `registry.rs` and `upstream.rs`.
 
-mod anchor_files;
+mod anchor_places;
 mod call_intents;
 pub mod change;
 mod log_collector;
@@ -16,7 +16,7 @@ mod upstream;
 
 use futures_core::future::BoxFuture;
 
-pub use anchor_files::{AnchorFileFault, AnchorFiles};
+pub use anchor_places::{AnchorPlace, AnchorPlaceFault, AnchorPlaces};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use log_collector::{CollectorReply, LogCollectors};
 pub use registry::alarms::{AlarmStore, AlarmUnit};

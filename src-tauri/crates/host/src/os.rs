@@ -2,7 +2,7 @@
 //!
 //! Each file hides one difference between systems. Nothing here knows tasks or decides who may do what.
 
-pub(crate) mod anchor_files;
+pub(crate) mod anchors;
 pub(crate) mod concealment;
 pub(crate) mod core_lock;
 pub(crate) mod disk_room;

@@ -6,8 +6,8 @@ import Settings from "./Settings.svelte";
 const DUE = { payloadTasks: 12, payloadBytes: 140_000, tasks: 4, receipts: 25_600, auditRows: 8_192 };
 
 function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto {
-  const base = { newest: null, copied: null, trouble: null, contradicts: false, isBesideRegistry: false };
-  return { id, path, ...base, ...change };
+  const well = { newest: null, copied: null, trouble: null, contradicts: false, isBesideRegistry: false };
+  return { id, kind: "file", path, remote: null, ...well, ...change };
 }
 
 function collector(id: number, url: string, change: Partial<SinkDto> = {}): SinkDto {
@@ -133,6 +133,7 @@ export default {
             anchor(1, "/media/usb/taskwarden.notes", { newest: 18_204 }),
             anchor(2, "/home/ada/taskwarden.notes", { newest: 18_204, isBesideRegistry: true }),
             anchor(3, "/media/backup/taskwarden.notes", { trouble: "is not there" }),
+            anchor(5, "/srv/git/proofs.git", { kind: "git", remote: "backup", newest: 18_204 }),
             anchor(4, `/media/${"a-long-name/".repeat(12)}log.notes`, {
               trouble:
                 "has a checkpoint of 18,900 rows, and the log has 18,204: rows were cut off, or an older copy of the registry was put back",

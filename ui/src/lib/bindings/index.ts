@@ -31,10 +31,14 @@ program?: string | null,
  */
 save?: boolean | null, };
 
-/** A file that is to hold copies of checkpoints. */
+/** A place that is to hold copies of checkpoints. */
 export type AddAnchor = {
-/** The whole path of the file, which may not be there yet. */
-path: string, };
+/** The whole path of the file, which may not be there yet, or of the folder of a git repository. */
+path: string,
+/** What it is; a file when it is left out. */
+kind?: AnchorKind,
+/** The remote of the repository that each commit is pushed to, by its name there. */
+remote?: string, };
 
 /** A control token to make. */
 export type AddControlToken = { name: string,
@@ -227,18 +231,25 @@ limit: "time" | "progress",
 /** So much more, counted from now. Null removes the limit from this task. */
 moreMs?: number | null, };
 
-/** A file to which checkpoints are copied. */
-export type AnchorDto = { id: number, path: string,
+/** A place to which checkpoints are copied. */
+export type AnchorDto = { id: number, kind: AnchorKind,
+/** The whole path of the file, or of the folder of the repository. */
+path: string,
+/** The remote that each commit is pushed to; null where nothing is pushed, and for files. */
+remote: string | null,
 /** How many rows the newest copy covers; null while that is not known. */
 newest: number | null,
 /** When this core copied last; null when it did not yet. */
 copied: string | null,
-/** Why it gets no copies now, as the second half of a sentence about the file; null while it gets them. */
+/** Why it gets no copies now, as the second half of a sentence about the place; null while it gets them. */
 trouble: string | null,
-/** Whether the file and the log cannot both be right. */
+/** Whether the copies and the log cannot both be right. */
 contradicts: boolean,
-/** Whether the file is on the disk of the registry, so that what destroys one destroys the other. */
+/** Whether the copies are only on the disk of the registry, so that what destroys one destroys the other. */
 isBesideRegistry: boolean, };
+
+/** What kind of place gets copies of checkpoints. */
+export type AnchorKind = "file" | "git";
 
 /** All of them. */
 export type AnchorList = { anchors: Array<AnchorDto>, };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::PersonId;
 use domain::ports::{
-    AnchorFileFault, AnchorFiles, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
+    AnchorPlace, AnchorPlaceFault, AnchorPlaces, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
     SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
@@ -58,41 +58,49 @@ impl Disk {
         self.text().lines().filter_map(read).map(|head| head.size).collect()
     }
 
-    fn here<T>(&self, then: impl FnOnce(&mut HashMap<PathBuf, String>) -> Option<T>) -> Result<T, AnchorFileFault> {
-        let gone = || AnchorFileFault::Unreachable("is not there".into());
+    fn here<T>(&self, then: impl FnOnce(&mut HashMap<PathBuf, String>) -> Option<T>) -> Result<T, AnchorPlaceFault> {
+        let gone = || AnchorPlaceFault::Unreachable("is not there".into());
         if *self.is_away.lock() { Err(gone()) } else { then(&mut self.files.lock()).ok_or_else(gone) }
     }
 }
 
-impl AnchorFiles for Disk {
-    fn newest(&self, path: &Path, _keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>> {
+impl AnchorPlaces for Disk {
+    fn newest(
+        &self,
+        place: &AnchorPlace,
+        _keys: Vec<String>,
+    ) -> PortFuture<'_, Result<Option<LogHead>, AnchorPlaceFault>> {
         let found = self.here(|files| {
-            let text = files.get(path)?;
+            let text = files.get(place.path())?;
             let last = text.lines().rfind(|line| !line.is_empty());
-            Some(last.map(|line| read(line).ok_or(AnchorFileFault::NotOurs("is a shopping list".into()))))
+            Some(last.map(|line| read(line).ok_or(AnchorPlaceFault::NotOurs("is a shopping list".into()))))
         });
         Box::pin(async move { found?.transpose() })
     }
 
-    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFileFault>> {
+    fn prepare(&self, place: &AnchorPlace) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
         let done = self.here(|files| {
-            files.entry(path.to_owned()).or_default();
+            files.entry(place.path().to_owned()).or_default();
             Some(())
         });
         Box::pin(async move { done })
     }
 
-    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFileFault>> {
+    fn append(&self, place: &AnchorPlace, _size: u64, note: String) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
         let done = self.here(|files| {
-            files.get_mut(path)?.push_str(&note);
+            files.get_mut(place.path())?.push_str(&note);
             Some(())
         });
         Box::pin(async move { done })
     }
 
-    fn is_beside_registry(&self, _path: &Path) -> PortFuture<'_, bool> {
+    fn is_beside_registry(&self, _place: &AnchorPlace) -> PortFuture<'_, bool> {
         Box::pin(async { false })
     }
+}
+
+fn place(path: &str) -> AnchorPlace {
+    AnchorPlace::File(path.into())
 }
 
 fn ada() -> PersonId {
@@ -156,7 +164,7 @@ async fn a_decision_is_signed_at_once_and_an_idle_log_is_not_signed_again() {
 #[tokio::test(start_paused = true)]
 async fn checkpoints_are_copied_to_the_place_that_a_person_named_and_after_a_restart_too() {
     let mut stage = Stage::new().await;
-    let added = stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    let added = stage.world.engine.add_anchor(place(PLACE), &ada()).await.expect("it is taken");
     assert_eq!(Some(stage.signed().await), added.newest, "the first copy is there at once");
     assert_eq!(stage.rows(Verb::AnchorAdded).await, 1, "who named it is on record");
     stage.decide().await;
@@ -178,7 +186,7 @@ async fn checkpoints_are_copied_to_the_place_that_a_person_named_and_after_a_res
 #[tokio::test(start_paused = true)]
 async fn a_disk_that_was_away_gets_the_newest_checkpoint_when_it_is_back() {
     let stage = Stage::new().await;
-    stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    stage.world.engine.add_anchor(place(PLACE), &ada()).await.expect("it is taken");
     *stage.disk.is_away.lock() = true;
     stage.decide().await;
     stage.world.pass(90 * SECOND).await;
@@ -192,7 +200,7 @@ async fn a_disk_that_was_away_gets_the_newest_checkpoint_when_it_is_back() {
 #[tokio::test(start_paused = true)]
 async fn an_anchor_that_the_log_contradicts_is_reported_and_never_written_to() {
     let mut stage = Stage::new().await;
-    stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+    stage.world.engine.add_anchor(place(PLACE), &ada()).await.expect("it is taken");
     let head = stage.disk.text().lines().find_map(read).expect("a note");
     for (head, word) in [
         (LogHead { size: head.size + 5_000, ..head.clone() }, "rows were cut off"),
@@ -215,7 +223,7 @@ async fn an_anchor_that_the_log_contradicts_is_reported_and_never_written_to() {
 async fn a_file_that_was_emptied_or_put_back_while_the_core_runs_is_reported() {
     for (what, is_older_kept) in [("emptied", false), ("put back", true)] {
         let stage = Stage::new().await;
-        stage.world.engine.add_anchor(PLACE, &ada()).await.expect("it is taken");
+        stage.world.engine.add_anchor(place(PLACE), &ada()).await.expect("it is taken");
         let older = stage.disk.text();
         stage.decide().await;
         stage.world.pass(90 * SECOND).await;
@@ -236,14 +244,14 @@ async fn a_file_that_was_emptied_or_put_back_while_the_core_runs_is_reported() {
 async fn a_place_is_refused_before_it_is_on_record() {
     let stage = Stage::new().await;
     stage.disk.files.lock().insert(PLACE.into(), "milk\n".into());
-    let refused = stage.world.engine.add_anchor(PLACE, &ada()).await;
+    let refused = stage.world.engine.add_anchor(place(PLACE), &ada()).await;
     assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("shopping list")), "{refused:?}");
     assert_eq!((stage.rows(Verb::AnchorAdded).await, stage.disk.text().as_str()), (0, "milk\n"));
-    for place in 0..stage.world.policy.audit.anchors_max {
-        stage.world.engine.add_anchor(&format!("/media/{place}"), &ada()).await.expect("it is taken");
+    for number in 0..stage.world.policy.audit.anchors_max {
+        stage.world.engine.add_anchor(place(&format!("/media/{number}")), &ada()).await.expect("it is taken");
     }
-    let refused = stage.world.engine.add_anchor("/media/more", &ada()).await;
+    let refused = stage.world.engine.add_anchor(place("/media/more"), &ada()).await;
     assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("as many as may be")), "{refused:?}");
-    let refused = stage.world.engine.add_anchor("/media/0", &ada()).await;
+    let refused = stage.world.engine.add_anchor(place("/media/0"), &ada()).await;
     assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("already")), "{refused:?}");
 }

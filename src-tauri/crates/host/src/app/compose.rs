@@ -41,7 +41,7 @@ use crate::http::log_collectors::HttpCollectors;
 use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::SignIn;
 use crate::notifications::{self, DesktopNotifications, DesktopReach, NotificationSources};
-use crate::os::anchor_files::DiskAnchors;
+use crate::os::anchors::LocalAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::own_program::own_program_text;
 use crate::os::process_table::ProcessTable;
@@ -174,7 +174,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     })
     .await?;
     engine.sign_log(log_signer);
-    engine.keep_anchors(Arc::new(DiskAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
+    engine.keep_anchors(Arc::new(LocalAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
     engine.send_log(log_collectors).await?;
     engine.keep_sign_ins(sign_ins).await?;
     // Before anybody can ask for a call.

@@ -134,18 +134,18 @@ fn anchor(anchor: &AnchorDto) -> Finding {
         Some(_) if anchor.contradicts => Finding::broken(
             area,
             message,
-            "Keep a copy of the file and of the data folder as evidence. `taskwarden audit verify --anchor FILE` compares \
-             each checkpoint of the file.",
+            "Keep a copy of that place and of the data folder as evidence. `taskwarden audit verify --anchor PLACE` compares \
+             each checkpoint of it.",
         ),
         Some(_) => Finding::note(
             area,
             message,
-            "Make the file reachable; it is tried again every minute. `taskwarden audit anchors remove ID` ends the copies.",
+            "Make the place reachable; it is tried again every minute. `taskwarden audit anchors remove ID` ends the copies.",
         ),
         None if anchor.is_beside_registry => Finding::note(
             area,
             message,
-            "A file on another disk proves more: `taskwarden audit anchors add file PATH`.",
+            "A file on another disk, or a repository that is pushed, proves more: `taskwarden audit anchors add`.",
         ),
         None => Finding::fine(area, message),
     }

@@ -1,8 +1,13 @@
-//! Anchors as a person keeps them: a file elsewhere gets each checkpoint, and a log that was changed contradicts it.
+//! Anchors as a person keeps them: a file or a repository elsewhere gets each checkpoint, and a log that was changed
+//! contradicts it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::home::{Core, Home, until};
+
+/// The branch of a repository that holds the checkpoints.
+const BRANCH: &str = "taskwarden-checkpoints";
 
 /// Copies and tries follow each other at once.
 const AT_ONCE: [(&str, &str); 3] = [
@@ -36,6 +41,24 @@ fn newest(home: &Home) -> u64 {
 /// How many checkpoints a file holds.
 fn notes(file: &Path) -> usize {
     std::fs::read_to_string(file).unwrap_or_default().matches("\u{2014} taskwarden/").count()
+}
+
+/// What git prints in a folder.
+fn git(folder: &Path, args: &[&str]) -> String {
+    let ran = Command::new("git").arg("-C").arg(folder).args(args).output().expect("git is installed");
+    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).trim_end().to_owned()
+}
+
+/// A repository in a folder of this name.
+fn repository(disk: &Path, name: &str, args: &[&str]) -> PathBuf {
+    git(disk, &[&["init", "--quiet"], args, &[name]].concat());
+    disk.join(name)
+}
+
+/// How many checkpoints a repository has.
+fn commits(repository: &Path) -> usize {
+    git(repository, &["rev-list", "--count", BRANCH]).parse().expect("a number")
 }
 
 fn copy_folder(from: &Path, to: &Path) {
@@ -73,7 +96,7 @@ fn each_decision_is_soon_in_the_anchor_and_the_log_is_verified_with_it() {
     assert_eq!(rows["rows"][0]["note"], text(&file), "who named the place is on record: {rows}");
 
     let left = home.ok(&["audit", "anchors", "remove", "1"]);
-    assert!(left.out.contains("its file stays") && file.exists(), "{left:?}");
+    assert!(left.out.contains("what lies there stays") && file.exists(), "{left:?}");
     let unknown = home.run(&["audit", "anchors", "remove", "1"]);
     assert!(unknown.code == Some(5) && unknown.err.contains("anchors list"), "{unknown:?}");
 }
@@ -165,4 +188,130 @@ fn what_can_be_no_anchor_is_refused_and_named() {
     assert!(twice.code == Some(5) && twice.err.contains("already"), "{twice:?}");
     let unread = home.run(&["audit", "verify", "--anchor", text(&list)]);
     assert!(unread.code == Some(2) && unread.err.contains("shopping.txt"), "{unread:?}");
+}
+
+#[test]
+fn each_decision_is_soon_a_commit_that_git_alone_gives_back_as_a_file_of_anchors() {
+    let home = Home::new();
+    let core = serve(&home);
+    let usb = disk(&home);
+    let repo = repository(&usb, "proofs", &[]);
+    std::fs::write(repo.join("notes.txt"), "mine\n").expect("a file");
+    let marker = usb.join("hook-ran");
+    let hook = repo.join(".git/hooks/reference-transaction");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", text(&marker))).expect("a hook");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, executable).expect("a hook that runs");
+    let added = home.ok(&["audit", "anchors", "add", "git", text(&repo)]);
+    assert!(added.out.contains("(git) holds the checkpoint of row"), "{added:?}");
+    assert!(added.err.contains("--push REMOTE"), "a repository beside the registry proves less: {added:?}");
+    let before = newest(&home);
+    home.ok(&["agents", "add", "bee"]);
+    until("the decision is in the anchor", || newest(&home) > before);
+    drop(core);
+    let _core = serve(&home);
+    home.ok(&["agents", "add", "wasp"]);
+    let signed = home.ok(&["audit", "checkpoint", "--json"]).json()["size"].as_u64().expect("a size");
+    until("after a restart it goes on", || newest(&home) >= signed);
+    assert!(commits(&repo) >= 3, "one checkpoint after the other");
+    assert_eq!(git(&repo, &["status", "--porcelain"]), "?? notes.txt", "the working tree is left alone");
+    assert!(!marker.exists(), "no hook of the repository runs in the core");
+    git(&repo, &["fsck", "--strict"]);
+
+    let verified = home.ok(&["audit", "verify", "--anchor", text(&repo)]);
+    assert!(verified.out.contains("agrees: "), "{verified:?}");
+    let (export, anchors) = (usb.join("export.jsonl"), usb.join("checkpoints.notes"));
+    home.ok(&["audit", "export", "-o", text(&export)]);
+    // As the documentation says, for a machine without Taskwarden.
+    std::fs::write(&anchors, git(&repo, &["log", "--reverse", "--format=%b", BRANCH])).expect("a file");
+    let verified = home.ok(&["audit", "verify", text(&export), "--anchor", text(&anchors)]);
+    assert!(verified.out.contains("agrees with the rows"), "{verified:?}");
+    let shown = git(&repo, &["show", &format!("{BRANCH}:checkpoint")]);
+    assert!(shown.starts_with("taskwarden/"), "a site that shows the branch shows the note: {shown}");
+    let rows = home.ok(&["audit", "list", "--verb", "anchorAdded", "--json"]).json();
+    assert_eq!(rows["rows"][0]["note"], format!("{} (git)", text(&repo)), "{rows}");
+}
+
+#[test]
+fn a_commit_that_could_not_be_pushed_is_told_and_pushed_when_the_remote_is_back() {
+    let home = Home::new();
+    let _core = serve(&home);
+    let usb = disk(&home);
+    let (repo, remote) = (repository(&usb, "proofs", &[]), repository(&usb, "server", &["--bare"]));
+    git(&repo, &["remote", "add", "elsewhere", text(&remote)]);
+    let added = home.ok(&["audit", "anchors", "add", "git", text(&repo), "--push", "elsewhere"]);
+    assert!(added.out.contains("pushed to elsewhere") && added.err.is_empty(), "{added:?}");
+    let away = usb.join("away");
+    std::fs::rename(&remote, &away).expect("the remote is gone");
+    home.ok(&["agents", "add", "bee"]);
+    let trouble = || home.ok(&["audit", "anchors", "list"]).out.contains("was not pushed to `elsewhere`; git says:");
+    until("the list says so", trouble);
+    std::fs::rename(&away, &remote).expect("the remote is back");
+    let signed = home.ok(&["audit", "checkpoint", "--json"]).json()["size"].as_u64().expect("a size");
+    until("it has what it missed", || newest(&home) >= signed);
+    let tip = |folder: &Path| git(folder, &["rev-parse", BRANCH]);
+    assert_eq!(tip(&repo), tip(&remote), "each commit is there");
+    let verified = home.ok(&["audit", "verify", "--anchor", text(&remote)]);
+    assert!(verified.out.contains("agrees: "), "{verified:?}");
+}
+
+#[test]
+fn an_older_registry_contradicts_its_repository_which_gets_no_further_commit() {
+    let home = Home::new();
+    let core = serve(&home);
+    let repo = repository(&disk(&home), "proofs", &["--bare"]);
+    home.ok(&["audit", "anchors", "add", "git", text(&repo)]);
+    drop(core);
+    let older = home.data().with_file_name("older");
+    copy_folder(&home.data(), &older);
+    let core = serve(&home);
+    let before = newest(&home);
+    for agent in ["one", "two", "three"] {
+        home.ok(&["agents", "add", agent]);
+    }
+    until("the decisions are in the anchor", || newest(&home) >= before + 3);
+    drop(core);
+    let kept = git(&repo, &["rev-parse", BRANCH]);
+    std::fs::remove_dir_all(home.data()).expect("the registry is gone");
+    copy_folder(&older, &home.data());
+
+    let _core = serve(&home);
+    until("doctor names the contradiction", || home.run(&["doctor"]).out.contains("rows were cut off"));
+    let verified = home.run(&["audit", "verify", "--anchor", text(&repo)]);
+    assert!(verified.code == Some(1) && verified.out.contains("rows were cut off"), "{verified:?}");
+    home.ok(&["agents", "add", "four"]);
+    home.ok(&["audit", "checkpoint"]);
+    assert_eq!(git(&repo, &["rev-parse", BRANCH]), kept, "the evidence is not built upon");
+}
+
+#[test]
+fn what_can_be_no_repository_of_anchors_is_refused_and_named() {
+    let home = Home::new();
+    let _core = serve(&home);
+    let usb = disk(&home);
+    let plain = usb.join("plain");
+    std::fs::create_dir(&plain).expect("a folder");
+    let file = usb.join("shopping.txt");
+    std::fs::write(&file, "milk\n").expect("a file");
+    let worked_on = repository(&usb, "worked-on", &["--initial-branch", BRANCH]);
+    git(&worked_on, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "mine"]);
+    let foreign = repository(&usb, "foreign", &[]);
+    git(&foreign, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "mine"]);
+    git(&foreign, &["branch", BRANCH]);
+    let good = repository(&usb, "good", &[]);
+    for (place, more, word) in [
+        (plain.as_path(), &[][..], "is no git repository"),
+        (&file, &[], "is a file"),
+        (&usb.join("nowhere"), &[], "is not there"),
+        (&worked_on, &[], "checked out"),
+        (&foreign, &[], "has a commit without a checkpoint"),
+        (&good, &["--push", "nobody"], "has no remote `nobody`"),
+        (&good, &["--push", "--mirror"], "--mirror"),
+    ] {
+        let refused = home.run(&[&["audit", "anchors", "add", "git", text(place)], more].concat());
+        assert!(matches!(refused.code, Some(2 | 5)) && refused.err.contains(word), "{word}: {refused:?}");
+    }
+    let none = home.ok(&["audit", "anchors", "list"]);
+    assert!(none.out.contains("not copied anywhere"), "{none:?}");
+    assert_eq!(git(&good, &["for-each-ref"]), "", "and nothing was written");
 }

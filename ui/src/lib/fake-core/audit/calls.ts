@@ -28,7 +28,7 @@ const EXPORT_ROWS = 1_000;
 export function auditCalls(state: CoreState): AuditCalls {
   return {
     "audit.anchors": () => ({ anchors: state.anchors }),
-    "audit.addAnchor": ({ path }) => {
+    "audit.addAnchor": ({ kind = "file", path, remote = null }) => {
       if (!path.startsWith("/"))
         throw {
           code: "usage",
@@ -38,6 +38,8 @@ export function auditCalls(state: CoreState): AuditCalls {
       const id = Math.max(0, ...state.anchors.map((anchor) => anchor.id)) + 1;
       const added: AnchorDto = {
         id,
+        kind,
+        remote,
         path,
         newest: state.audit.last,
         copied: new Date(state.now()).toISOString(),

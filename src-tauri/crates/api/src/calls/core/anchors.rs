@@ -1,10 +1,10 @@
-//! Anchors: files to which checkpoints are copied, and kept checkpoints that are compared with the log.
+//! Anchors: places to which checkpoints are copied, and kept checkpoints that are compared with the log.
 //!
 //! The engine copies (`audit_log/anchors.rs`); what an anchor proves is in `docs/audit.md`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use domain::ports::{LogHead, LogKey};
+use domain::ports::{AnchorPlace, LogHead, LogKey};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
@@ -12,15 +12,38 @@ use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
-use crate::dto::core::anchor::{AnchorDto, AnchorList, ComparedNote, NotesCompared};
+use crate::dto::core::anchor::{AnchorDto, AnchorKind, AnchorList, ComparedNote, NotesCompared};
 use crate::error::{ApiError, Code};
 
-/// A file that is to hold copies of checkpoints.
+/// A place that is to hold copies of checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddAnchor {
-    /// The whole path of the file, which may not be there yet.
+    /// The whole path of the file, which may not be there yet, or of the folder of a git repository.
     pub path: String,
+    /// What it is; a file when it is left out.
+    #[serde(default)]
+    #[ts(optional, as = "Option<AnchorKind>")]
+    pub kind: AnchorKind,
+    /// The remote of the repository that each commit is pushed to, by its name there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub remote: Option<String>,
+}
+
+impl AddAnchor {
+    fn place(&self) -> Result<AnchorPlace, ApiError> {
+        let path = PathBuf::from(&self.path);
+        match (self.kind, &self.remote) {
+            (AnchorKind::File, None) => Ok(AnchorPlace::File(path)),
+            (AnchorKind::Git, remote) => Ok(AnchorPlace::Git { repository: path, remote: remote.clone() }),
+            (AnchorKind::File, Some(_)) => Err(ApiError::new(
+                Code::Usage,
+                "`remote`: a file is not pushed anywhere",
+                "Leave `remote` out, or give `kind` as `git`.",
+            )),
+        }
+    }
 }
 
 /// The number of an anchor, as the list shows it.
@@ -39,7 +62,7 @@ pub struct CompareNotes {
 }
 
 impl Api {
-    /// The files to which checkpoints are copied.
+    /// The places to which checkpoints are copied.
     ///
     /// # Errors
     /// When no core runs.
@@ -48,16 +71,16 @@ impl Api {
         Ok(AnchorList { anchors: self.live()?.engine.anchors().into_iter().map(AnchorDto::of).collect() })
     }
 
-    /// Copies checkpoints to one more file from here on, the first one at once.
+    /// Copies checkpoints to one more place from here on, the first one at once.
     ///
     /// # Errors
-    /// When no core runs, or the file cannot be used.
+    /// When no core runs, or the place cannot be used.
     pub async fn audit_add_anchor(&self, caller: &Caller, input: AddAnchor) -> Result<AnchorDto, ApiError> {
         let path = Path::new(&input.path);
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(ApiError::new(
                 Code::Usage,
-                format!("`path`: `{}` is not the whole path of a file", input.path),
+                format!("`path`: `{}` is not the whole path of a file or folder", input.path),
                 "Give a path that begins at the root, such as `/media/usb/taskwarden.notes`.",
             ));
         }
@@ -69,10 +92,10 @@ impl Api {
                 "Choose another disk: a copy beside the registry is lost or changed with it.",
             ));
         }
-        Ok(AnchorDto::of(live.engine.add_anchor(&input.path, &caller.person).await?))
+        Ok(AnchorDto::of(live.engine.add_anchor(input.place()?, &caller.person).await?))
     }
 
-    /// Copies checkpoints to this file no longer. The file stays as it is.
+    /// Copies checkpoints to this place no longer. What lies there stays as it is.
     ///
     /// # Errors
     /// When no core runs, or there is no such anchor.

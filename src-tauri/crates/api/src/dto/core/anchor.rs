@@ -3,49 +3,75 @@
 //! What is wrong with a place is the second half of a sentence about it, so that each door can begin it. Who copies, and
 //! when, is in the engine's `audit_log/anchors.rs`.
 
+use domain::ports::AnchorPlace;
 use engine::{AnchorStatus, AnchorTrouble};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::iso;
 
-/// A file to which checkpoints are copied.
+/// What kind of place gets copies of checkpoints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum AnchorKind {
+    /// A file of signed notes.
+    #[default]
+    File,
+    /// The branch `taskwarden-checkpoints` of a git repository, with one commit for each checkpoint.
+    Git,
+}
+
+/// A place to which checkpoints are copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnchorDto {
     pub id: u32,
+    pub kind: AnchorKind,
+    /// The whole path of the file, or of the folder of the repository.
     pub path: String,
+    /// The remote that each commit is pushed to; null where nothing is pushed, and for files.
+    pub remote: Option<String>,
     /// How many rows the newest copy covers; null while that is not known.
     pub newest: Option<u64>,
     /// When this core copied last; null when it did not yet.
     pub copied: Option<String>,
-    /// Why it gets no copies now, as the second half of a sentence about the file; null while it gets them.
+    /// Why it gets no copies now, as the second half of a sentence about the place; null while it gets them.
     pub trouble: Option<String>,
-    /// Whether the file and the log cannot both be right.
+    /// Whether the copies and the log cannot both be right.
     pub contradicts: bool,
-    /// Whether the file is on the disk of the registry, so that what destroys one destroys the other.
+    /// Whether the copies are only on the disk of the registry, so that what destroys one destroys the other.
     pub is_beside_registry: bool,
 }
 
 impl AnchorDto {
     pub(crate) fn of(anchor: AnchorStatus) -> Self {
-        let AnchorStatus { id, path, newest, copied, trouble, is_beside_registry } = anchor;
+        let AnchorStatus { id, place, newest, copied, trouble, is_beside_registry } = anchor;
+        let path = place.path().display().to_string();
+        let (kind, remote) = match place {
+            AnchorPlace::File(_) => (AnchorKind::File, None),
+            AnchorPlace::Git { remote, .. } => (AnchorKind::Git, remote),
+        };
         let contradicts = matches!(trouble, Some(AnchorTrouble::Contradicts(_)));
         let trouble = trouble.map(|trouble| trouble.words().to_owned());
-        Self { id, path, newest, copied: copied.map(iso), trouble, contradicts, is_beside_registry }
+        Self { id, kind, path, remote, newest, copied: copied.map(iso), trouble, contradicts, is_beside_registry }
     }
 
-    /// Its number, its file, and how far the copies go or what is wrong.
+    /// Its number, its place, and how far the copies go or what is wrong.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let Self { id, path, newest, trouble, is_beside_registry, .. } = self;
+        let Self { id, kind, path, remote, newest, trouble, is_beside_registry, .. } = self;
+        let kind = match (kind, remote) {
+            (AnchorKind::File, _) => String::new(),
+            (AnchorKind::Git, None) => " (git)".to_owned(),
+            (AnchorKind::Git, Some(remote)) => format!(" (git, pushed to {remote})"),
+        };
         let state = match (newest, trouble) {
             (_, Some(why)) => why.clone(),
             (Some(rows), None) => format!("holds the checkpoint of row {rows}"),
             (None, None) => "was not looked at yet".to_owned(),
         };
         let beside = if *is_beside_registry { " (on the disk of the registry)" } else { "" };
-        format!("{id}  `{path}` {state}{beside}")
+        format!("{id}  `{path}`{kind} {state}{beside}")
     }
 }
 

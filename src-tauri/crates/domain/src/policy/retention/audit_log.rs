@@ -34,7 +34,8 @@ pub struct AuditPolicy {
     pub anchor_limit: Duration,
     /// A place that was unreachable is tried again after this. Judgement: a person who plugs a disk in sees it work.
     pub anchor_again: Duration,
-    /// Of a file of anchors, so much of its end is read for its last note. Judgement: a note has some 250 bytes.
+    /// Of a file of anchors, so much of its end is read for its last note, and of a commit its beginning. Judgement: a note
+    /// has some 250 bytes.
     pub anchor_tail_bytes: u64,
     /// Checkpoints of a file that are compared with the log in one call. Judgement: some milliseconds.
     pub compared_at_once: usize,

@@ -1,15 +1,15 @@
-//! Anchors: copies of checkpoints in files that people named, which a rewritten or shortened log contradicts.
+//! Anchors: copies of checkpoints in places that people named, which a rewritten or shortened log contradicts.
 //!
-//! The newest checkpoint is copied soon after it was made. Before each copy, the last checkpoint in the file is compared
-//! with the log; a file that contradicts it gets no copy, because it is the evidence. The places are a decision of
-//! people, a row before anything is written there. The files themselves are behind [`AnchorFiles`].
+//! The newest checkpoint is copied soon after it was made. Before each copy, the last checkpoint at the place is compared
+//! with the log; a place that contradicts it gets no copy, because it is the evidence. The places are a decision of
+//! people, a row before anything is written there. Files and repositories themselves are behind [`AnchorPlaces`].
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
-use domain::ports::{AnchorFileFault, AnchorFiles, RegistryError};
+use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, RegistryError};
 use domain::time::Timestamp;
 use futures::future::join_all;
 use parking_lot::Mutex;
@@ -26,20 +26,44 @@ use crate::error::EngineError;
 const KIND: &str = "anchors";
 const KEY: &str = "places";
 
-/// A place as people named it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    id: u32,
-    path: String,
-}
+/// What a stored place is said to be; a file where nothing is said.
+const GIT: &str = "git";
 
-fn read_places(text: &str) -> Option<Vec<Place>> {
+/// The places as they are stored, with the numbers that people call them by.
+fn read_places(text: &str) -> Option<Vec<(u32, AnchorPlace)>> {
     let places: Vec<Value> = serde_json::from_str(text).ok()?;
     let place = |place: &Value| {
         let id = u32::try_from(place.get("id")?.as_u64()?).ok()?;
-        Some(Place { id, path: place.get("path")?.as_str()?.to_owned() })
+        let path = PathBuf::from(place.get("path")?.as_str()?);
+        match place.get("kind").and_then(Value::as_str) {
+            None => Some((id, AnchorPlace::File(path))),
+            Some(GIT) => {
+                let remote = place.get("remote").and_then(Value::as_str).map(str::to_owned);
+                Some((id, AnchorPlace::Git { repository: path, remote }))
+            }
+            Some(_) => None,
+        }
     };
     places.iter().map(place).collect()
+}
+
+fn stored(AnchorStatus { id, place, .. }: &AnchorStatus) -> Value {
+    match place {
+        AnchorPlace::File(path) => json!({"id": id, "path": path}),
+        AnchorPlace::Git { repository, remote } => {
+            json!({"id": id, "kind": GIT, "path": repository, "remote": remote})
+        }
+    }
+}
+
+/// What the audit row of a place says.
+fn named(place: &AnchorPlace) -> String {
+    let path = place.path().display();
+    match place {
+        AnchorPlace::File(_) => path.to_string(),
+        AnchorPlace::Git { remote: None, .. } => format!("{path} (git)"),
+        AnchorPlace::Git { remote: Some(remote), .. } => format!("{path} (git, pushed to {remote})"),
+    }
 }
 
 /// How it is with a place.
@@ -47,15 +71,15 @@ fn read_places(text: &str) -> Option<Vec<Place>> {
 pub struct AnchorStatus {
     /// What people call it by; given once.
     pub id: u32,
-    /// The whole path of the file.
-    pub path: String,
+    /// Where the copies go.
+    pub place: AnchorPlace,
     /// How many rows the newest copy covers, as far as this run of the core knows.
     pub newest: Option<u64>,
     /// When this run copied last.
     pub copied: Option<Timestamp>,
     /// Why it gets no copies now.
     pub trouble: Option<AnchorTrouble>,
-    /// Whether it is on the disk of the registry.
+    /// Whether it is only on the disk of the registry.
     pub is_beside_registry: bool,
 }
 
@@ -84,19 +108,19 @@ impl AnchorTrouble {
     }
 }
 
-impl From<AnchorFileFault> for AnchorTrouble {
-    fn from(fault: AnchorFileFault) -> Self {
+impl From<AnchorPlaceFault> for AnchorTrouble {
+    fn from(fault: AnchorPlaceFault) -> Self {
         match fault {
-            AnchorFileFault::Unreachable(why) => Self::Unreachable(why),
-            AnchorFileFault::NotOurs(why) => Self::NotOurs(why),
+            AnchorPlaceFault::Unreachable(why) => Self::Unreachable(why),
+            AnchorPlaceFault::NotOurs(why) => Self::NotOurs(why),
         }
     }
 }
 
-/// The files, the places, and what is known of them.
+/// How places are reached, which ones people named, and what is known of them.
 #[derive(Default)]
 pub(crate) struct AnchorState {
-    files: OnceLock<Arc<dyn AnchorFiles>>,
+    reached: OnceLock<Arc<dyn AnchorPlaces>>,
     places: Mutex<Vec<AnchorStatus>>,
     /// One change of the places at a time.
     changing: tokio::sync::Mutex<()>,
@@ -104,8 +128,8 @@ pub(crate) struct AnchorState {
 }
 
 impl AnchorStatus {
-    fn new(Place { id, path }: Place) -> Self {
-        Self { id, path, newest: None, copied: None, trouble: None, is_beside_registry: false }
+    const fn new(id: u32, place: AnchorPlace) -> Self {
+        Self { id, place, newest: None, copied: None, trouble: None, is_beside_registry: false }
     }
 }
 
@@ -132,20 +156,23 @@ impl AnchorState {
 }
 
 impl Engine {
-    /// Gives the engine the files; from here on it copies checkpoints by itself. Later calls are ignored.
+    /// Gives the engine the way to places; from here on it copies checkpoints by itself. Later calls are ignored.
     ///
     /// # Errors
     /// When the places cannot be read.
-    pub async fn keep_anchors(&self, files: Arc<dyn AnchorFiles>) -> Result<(), RegistryError> {
+    pub async fn keep_anchors(&self, reached: Arc<dyn AnchorPlaces>) -> Result<(), RegistryError> {
         let core = &self.core;
         let kept = core.registry.desk_list(KIND).await?;
         if let Some(item) = kept.iter().find(|item| item.key == KEY) {
             match read_places(&item.value) {
-                Some(places) => *core.anchors.places.lock() = places.into_iter().map(AnchorStatus::new).collect(),
+                Some(places) => {
+                    let places = places.into_iter().map(|(id, place)| AnchorStatus::new(id, place));
+                    *core.anchors.places.lock() = places.collect();
+                }
                 None => tracing::warn!("the places of anchors do not read; no checkpoint is copied"),
             }
         }
-        if core.anchors.files.set(files).is_ok() {
+        if core.anchors.reached.set(reached).is_ok() {
             let held = Arc::clone(core);
             core.supervisor.spawn_steady("anchors", &core.policy, move || Box::pin(run(Arc::clone(&held))));
         }
@@ -158,18 +185,19 @@ impl Engine {
         self.core.anchors.all()
     }
 
-    /// From here on copies each checkpoint to this file, the first one at once.
+    /// From here on copies each checkpoint to this place, the first one at once.
     ///
     /// # Errors
-    /// When the file cannot be used, contradicts the log, or the decision cannot be recorded.
-    pub async fn add_anchor(&self, path: &str, by: &PersonId) -> Result<AnchorStatus, EngineError> {
+    /// When the place cannot be used, contradicts the log, or the decision cannot be recorded.
+    pub async fn add_anchor(&self, place: AnchorPlace, by: &PersonId) -> Result<AnchorStatus, EngineError> {
         let core = &self.core;
         let _one_at_a_time = core.anchors.changing.lock().await;
-        let files =
-            core.anchors.files.get().ok_or_else(|| EngineError::NoAnchor("this core keeps no anchors".into()))?;
+        let reached =
+            core.anchors.reached.get().ok_or_else(|| EngineError::NoAnchor("this core keeps no anchors".into()))?;
         let before = core.anchors.all();
         let most = core.policy.audit.anchors_max;
-        if before.iter().any(|place| place.path == path) {
+        let path = place.path().display().to_string();
+        if before.iter().any(|known| known.place.path() == place.path()) {
             return Err(EngineError::NoAnchor(format!("checkpoints are copied to `{path}` already")));
         }
         if before.len() >= most {
@@ -177,19 +205,18 @@ impl Engine {
                 "checkpoints are copied to {most} places already, as many as may be"
             )));
         }
-        let id = before.iter().map(|place| place.id).max().unwrap_or(0).saturating_add(1);
-        let mut place = AnchorStatus::new(Place { id, path: path.to_owned() });
+        let id = before.iter().map(|known| known.id).max().unwrap_or(0).saturating_add(1);
         let refused = |trouble: &AnchorTrouble| EngineError::NoAnchor(format!("`{path}` {}", trouble.words()));
-        files.prepare(Path::new(path)).await.map_err(|fault| refused(&fault.into()))?;
-        look(core, files.as_ref(), &mut place).await.map_err(|trouble| refused(&trouble))?;
-        place.is_beside_registry = files.is_beside_registry(Path::new(path)).await;
-        let places = before.iter().chain([&place]);
-        self.record_places(places, Verb::AnchorAdded, path, by).await?;
-        core.anchors.places.lock().push(place.clone());
+        reached.prepare(&place).await.map_err(|fault| refused(&fault.into()))?;
+        let mut added = AnchorStatus::new(id, place);
+        look(core, reached.as_ref(), &mut added).await.map_err(|trouble| refused(&trouble))?;
+        added.is_beside_registry = reached.is_beside_registry(&added.place).await;
+        self.record_places(before.iter().chain([&added]), Verb::AnchorAdded, &added.place, by).await?;
+        core.anchors.places.lock().push(added.clone());
         // Its own row is covered by the first copy.
         make(core).await?;
-        copy(core, files.as_ref(), place).await?;
-        let added = self.anchors().into_iter().find(|place| place.id == id);
+        copy(core, reached.as_ref(), added).await?;
+        let added = self.anchors().into_iter().find(|known| known.id == id);
         added.ok_or_else(|| EngineError::NoAnchor(format!("`{path}` was removed meanwhile")))
     }
 
@@ -205,7 +232,7 @@ impl Engine {
             return Err(EngineError::NoAnchor(format!("there is no anchor {id}")));
         };
         let left = before.iter().filter(|place| place.id != id);
-        self.record_places(left, Verb::AnchorRemoved, &gone.path, by).await?;
+        self.record_places(left, Verb::AnchorRemoved, &gone.place, by).await?;
         core.anchors.places.lock().retain(|place| place.id != id);
         Ok(())
     }
@@ -214,24 +241,23 @@ impl Engine {
         &self,
         places: impl Iterator<Item = &AnchorStatus>,
         verb: Verb,
-        path: &str,
+        changed: &AnchorPlace,
         by: &PersonId,
     ) -> Result<(), EngineError> {
-        let place = |place: &AnchorStatus| json!({"id": place.id, "path": place.path});
-        let places = Value::Array(places.map(place).collect());
-        let fact = fact(&self.core, Actor::Person(by.clone()), verb, path.to_owned());
+        let places = Value::Array(places.map(stored).collect());
+        let fact = fact(&self.core, Actor::Person(by.clone()), verb, named(changed));
         Ok(self.core.registry.desk_decide(KIND, KEY, places.to_string(), vec![fact]).await?)
     }
 }
 
 /// Compares what lies at a place with the log and with what was written there, and notes how far its copies go.
-async fn look(core: &EngineCore, files: &dyn AnchorFiles, place: &mut AnchorStatus) -> Result<(), AnchorTrouble> {
+async fn look(core: &EngineCore, reached: &dyn AnchorPlaces, anchor: &mut AnchorStatus) -> Result<(), AnchorTrouble> {
     let unread = |error: RegistryError| AnchorTrouble::Unreachable(format!("cannot be compared with the log: {error}"));
     let keys = core.registry.log_keys().await.map_err(unread)?.into_iter().map(|key| key.public).collect();
-    let found = files.newest(Path::new(&place.path), keys).await?;
+    let found = reached.newest(&anchor.place, keys).await?;
     let size = found.as_ref().map_or(0, |head| head.size);
     // More is possible: a copy that was written, and was not said to be.
-    if let Some(written) = place.newest.filter(|written| size < *written) {
+    if let Some(written) = anchor.newest.filter(|written| size < *written) {
         return Err(AnchorTrouble::Contradicts(format!(
             "does not hold the checkpoint of row {written} any more, which was written there"
         )));
@@ -242,43 +268,41 @@ async fn look(core: &EngineCore, files: &dyn AnchorFiles, place: &mut AnchorStat
     if let Some(why) = head.contradiction(&log, root) {
         return Err(AnchorTrouble::Contradicts(why));
     }
-    place.newest = Some(head.size);
+    anchor.newest = Some(head.size);
     Ok(())
 }
 
 /// Brings the newest checkpoint to a place, and remembers how that went.
-async fn copy(core: &EngineCore, files: &dyn AnchorFiles, mut place: AnchorStatus) -> Result<(), RegistryError> {
-    if place.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
+async fn copy(core: &EngineCore, reached: &dyn AnchorPlaces, mut anchor: AnchorStatus) -> Result<(), RegistryError> {
+    if anchor.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
         return Ok(());
     }
     let Some(newest) = core.registry.checkpoints(1).await?.into_iter().next() else { return Ok(()) };
-    let had = place.trouble.take();
-    let path = place.path.clone();
+    let had = anchor.trouble.take();
     let went = async {
-        look(core, files, &mut place).await?;
-        place.is_beside_registry = files.is_beside_registry(Path::new(&path)).await;
-        if place.newest != Some(newest.size) {
-            // A blank line ends the note, as the checkpoints that are printed end.
-            files.append(Path::new(&path), format!("{}\n", newest.note)).await?;
-            (place.newest, place.copied) = (Some(newest.size), Some(core.time.now()));
+        look(core, reached, &mut anchor).await?;
+        anchor.is_beside_registry = reached.is_beside_registry(&anchor.place).await;
+        if anchor.newest != Some(newest.size) {
+            reached.append(&anchor.place, newest.size, newest.note).await?;
+            (anchor.newest, anchor.copied) = (Some(newest.size), Some(core.time.now()));
         }
         Ok(())
     };
     if let Err(trouble) = went.await {
         if had.as_ref() != Some(&trouble) {
-            tracing::warn!(anchor = place.id, why = trouble.words(), "a checkpoint was not copied to its place");
+            tracing::warn!(anchor = anchor.id, why = trouble.words(), "a checkpoint was not copied to its place");
         }
-        place.trouble = Some(trouble);
+        anchor.trouble = Some(trouble);
     } else if had.is_some() {
-        tracing::info!(anchor = place.id, "checkpoints are copied to this place again");
+        tracing::info!(anchor = anchor.id, "checkpoints are copied to this place again");
     }
-    core.anchors.learn(place);
+    core.anchors.learn(anchor);
     Ok(())
 }
 
 async fn copy_to_all(core: &EngineCore) {
-    let Some(files) = core.anchors.files.get() else { return };
-    let copies = core.anchors.all().into_iter().map(|place| copy(core, files.as_ref(), place));
+    let Some(reached) = core.anchors.reached.get() else { return };
+    let copies = core.anchors.all().into_iter().map(|anchor| copy(core, reached.as_ref(), anchor));
     for went in join_all(copies).await {
         if let Err(error) = went {
             tracing::warn!(%error, "checkpoints cannot be read to be copied, trying again");

@@ -1,13 +1,13 @@
-//! `taskwarden audit anchors`: files to which the core copies each checkpoint.
+//! `taskwarden audit anchors`: places to which the core copies each checkpoint.
 //!
-//! Only asks and prints; the core looks at the file before it writes there.
+//! Only asks and prints; the core looks at a place before it writes there.
 
 use std::path::PathBuf;
 
 use api::ApiError;
 use api::calls::Nothing;
 use api::calls::core::anchors::{AddAnchor, OneAnchor};
-use api::dto::core::anchor::{AnchorDto, AnchorList};
+use api::dto::core::anchor::{AnchorDto, AnchorKind, AnchorList};
 use clap::{Args, Subcommand};
 
 use crate::app::core_client::CoreClient;
@@ -23,17 +23,19 @@ pub(crate) enum AnchorCommand {
     List,
     /// Copy each checkpoint to one more place.
     #[command(subcommand)]
-    Add(AnchorKind),
-    /// Copy checkpoints to a place no longer. The file stays as it is.
+    Add(AddedPlace),
+    /// Copy checkpoints to a place no longer. What lies there stays as it is.
     Remove(RemoveArgs),
 }
 
 /// What kind of place it is.
 #[derive(Debug, Subcommand)]
-pub(crate) enum AnchorKind {
+pub(crate) enum AddedPlace {
     /// A file, best on another disk. It is made where there is none; an existing one must end with a checkpoint of this
     /// log.
     File(FileArgs),
+    /// A git repository: each checkpoint is a commit on its branch `taskwarden-checkpoints`.
+    Git(GitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -41,6 +43,16 @@ pub(crate) struct FileArgs {
     /// The file that gets the copies.
     #[arg(value_name = "PATH")]
     path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GitArgs {
+    /// The folder of the repository, with a working tree or bare.
+    #[arg(value_name = "REPO")]
+    repository: PathBuf,
+    /// Push each commit to this remote, by its name in the repository.
+    #[arg(long, value_name = "REMOTE")]
+    push: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -54,38 +66,48 @@ pub(super) async fn run(command: AnchorCommand, config: &Config, screen: &Screen
     let core = CoreClient::attach(config)?;
     match command {
         AnchorCommand::List => list(&core.request("audit.anchors", &Nothing {}).await?, screen),
-        AnchorCommand::Add(AnchorKind::File(FileArgs { path })) => add(&core, path, screen).await,
+        AnchorCommand::Add(AddedPlace::File(FileArgs { path })) => {
+            let path = whole_path(path)?;
+            add(&core, AddAnchor { path, kind: AnchorKind::File, remote: None }, screen).await
+        }
+        AnchorCommand::Add(AddedPlace::Git(GitArgs { repository, push })) => {
+            let path = whole_path(repository)?;
+            add(&core, AddAnchor { path, kind: AnchorKind::Git, remote: push }, screen).await
+        }
         AnchorCommand::Remove(RemoveArgs { id }) => {
             let left: AnchorList = core.request("audit.removeAnchor", &OneAnchor { id }).await?;
             if screen.is_json() {
                 return screen.json(&left);
             }
-            screen.line(&format!("Checkpoints are not copied to anchor {id} any more; its file stays."));
+            screen.line(&format!("Checkpoints are not copied to anchor {id} any more; what lies there stays."));
             Ok(DONE)
         }
     }
 }
 
-async fn add(core: &CoreClient, path: PathBuf, screen: &Screen) -> CommandResult {
-    // The core has another working folder.
+/// The core has another working folder.
+fn whole_path(path: PathBuf) -> Result<String, ApiError> {
     let path = std::path::absolute(&path).unwrap_or(path);
-    let Some(path) = path.to_str().map(str::to_owned) else {
-        return Err(ApiError::new(
-            api::Code::Usage,
-            format!("`{}` is not UTF-8", path.display()),
-            "Choose a path of ordinary letters.",
-        ));
-    };
-    let added: AnchorDto = core.request("audit.addAnchor", &AddAnchor { path }).await?;
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let why = format!("`{}` is not UTF-8", path.display());
+        ApiError::new(api::Code::Usage, why, "Choose a path of ordinary letters.")
+    })
+}
+
+async fn add(core: &CoreClient, place: AddAnchor, screen: &Screen) -> CommandResult {
+    let added: AnchorDto = core.request("audit.addAnchor", &place).await?;
     if screen.is_json() {
         return screen.json(&added);
     }
     screen.line(&one_line(&added.sentence()));
     if added.is_beside_registry {
-        screen.note(
-            "This file is on the disk of the registry: whoever can change one can change the other. Another disk, or a \
-             folder that somebody else owns, proves more.",
-        );
+        let more = match added.kind {
+            AnchorKind::File => "Another disk, or a folder that somebody else owns, proves more.",
+            AnchorKind::Git => "A remote that somebody else keeps proves more: `--push REMOTE`.",
+        };
+        screen.note(&format!(
+            "This place is on the disk of the registry: whoever can change one can change the other. {more}"
+        ));
     }
     Ok(DONE)
 }
@@ -95,7 +117,7 @@ fn list(all: &AnchorList, screen: &Screen) -> CommandResult {
         return screen.json(all);
     }
     if all.anchors.is_empty() {
-        screen.line("Checkpoints are not copied anywhere. `taskwarden audit anchors add file PATH` names a place.");
+        screen.line("Checkpoints are not copied anywhere. `taskwarden audit anchors add` names a place.");
     }
     for anchor in &all.anchors {
         screen.line(&one_line(&anchor.sentence()));

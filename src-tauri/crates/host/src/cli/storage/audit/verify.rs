@@ -26,14 +26,15 @@ use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::one_line;
 use crate::config::Config;
+use crate::os::anchors::notes_of_repository;
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// An export to check in place of the log itself.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Compare with the checkpoints of this file; may be given more than once.
-    #[arg(long, value_name = "FILE")]
+    /// Compare with the checkpoints of this file, or of this git repository; may be given more than once.
+    #[arg(long, value_name = "PLACE")]
     anchor: Vec<PathBuf>,
 }
 
@@ -76,7 +77,11 @@ fn unread(path: &Path, why: impl std::fmt::Display) -> ApiError {
 }
 
 fn read(path: &Path) -> Result<Vec<Anchor>, ApiError> {
-    let text = std::fs::read_to_string(path).map_err(|error| unread(path, error))?;
+    let text = if path.is_dir() {
+        notes_of_repository(path).map_err(|why| unread(path, why))?
+    } else {
+        std::fs::read_to_string(path).map_err(|error| unread(path, error))?
+    };
     let anchors = parse_anchors(&path.display().to_string(), &text).map_err(|fault| unread(path, fault))?;
     if anchors.is_empty() { Err(unread(path, "no checkpoint is in it")) } else { Ok(anchors) }
 }

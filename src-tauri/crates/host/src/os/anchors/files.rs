@@ -11,15 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::AuditPolicy;
-use domain::ports::{AnchorFileFault, AnchorFiles, LogHead, PortFuture};
+use domain::ports::{AnchorPlaceFault, LogHead, PortFuture};
 use parking_lot::Mutex;
-use verify::anchor::newest_anchor;
-use verify::note::NoteKey;
+
+use super::head_of;
 
 /// Files on the disks of this machine.
-pub(crate) struct DiskAnchors {
-    /// The folder of the registry.
-    registry: PathBuf,
+pub(super) struct AnchorFiles {
     /// How long a file may not answer.
     limit: Duration,
     /// How much of the end of a file is read.
@@ -28,22 +26,41 @@ pub(crate) struct DiskAnchors {
     busy: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
-impl DiskAnchors {
-    pub(crate) fn new(registry: PathBuf, policy: &AuditPolicy) -> Self {
-        let (limit, tail_bytes) = (policy.anchor_limit, policy.anchor_tail_bytes);
-        Self { registry, limit, tail_bytes, busy: Arc::default() }
+impl AnchorFiles {
+    pub(super) fn new(policy: &AuditPolicy) -> Self {
+        Self { limit: policy.anchor_limit, tail_bytes: policy.anchor_tail_bytes, busy: Arc::default() }
     }
 
-    /// Does something with a file beside the runtime.
-    fn beside<T: Send + 'static>(
+    /// The head of the last note of a file, checked with these keys.
+    pub(super) fn newest(
         &self,
         path: &Path,
-        work: impl FnOnce(&Path) -> Result<T, AnchorFileFault> + Send + 'static,
-    ) -> PortFuture<'_, Result<T, AnchorFileFault>> {
+        keys: Vec<String>,
+    ) -> PortFuture<'_, Result<Option<LogHead>, AnchorPlaceFault>> {
+        let tail_bytes = self.tail_bytes;
+        self.beside(path, move |path| newest(path, &keys, tail_bytes))
+    }
+
+    /// Makes a file where there is none.
+    pub(super) fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
+        self.beside(path, prepare)
+    }
+
+    /// Appends to a file that is there.
+    pub(super) fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
+        self.beside(path, move |path| append(path, &note))
+    }
+
+    /// Does something with a file or folder beside the runtime.
+    pub(super) fn beside<T: Send + 'static>(
+        &self,
+        path: &Path,
+        work: impl FnOnce(&Path) -> Result<T, AnchorPlaceFault> + Send + 'static,
+    ) -> PortFuture<'_, Result<T, AnchorPlaceFault>> {
         let (path, busy, limit) = (path.to_owned(), Arc::clone(&self.busy), self.limit);
         Box::pin(async move {
             if !busy.lock().insert(path.clone()) {
-                return Err(AnchorFileFault::Unreachable(
+                return Err(AnchorPlaceFault::Unreachable(
                     "does not answer; an earlier attempt still waits for it".into(),
                 ));
             }
@@ -54,22 +71,23 @@ impl DiskAnchors {
             });
             match tokio::time::timeout(limit, running).await {
                 Ok(Ok(done)) => done,
-                Ok(Err(broken)) => Err(AnchorFileFault::Unreachable(format!("could not be looked at: {broken}"))),
-                Err(_) => Err(AnchorFileFault::Unreachable(format!("did not answer in {} s", limit.as_secs()))),
+                Ok(Err(broken)) => Err(AnchorPlaceFault::Unreachable(format!("could not be looked at: {broken}"))),
+                Err(_) => Err(AnchorPlaceFault::Unreachable(format!("did not answer in {} s", limit.as_secs()))),
             }
         })
     }
 }
 
-fn unreachable(error: &io::Error) -> AnchorFileFault {
-    AnchorFileFault::Unreachable(match error.kind() {
+/// What an error of the system says about a place.
+pub(super) fn unreachable(error: &io::Error) -> AnchorPlaceFault {
+    AnchorPlaceFault::Unreachable(match error.kind() {
         ErrorKind::NotFound => "is not there".into(),
         _ => format!("cannot be used: {error}"),
     })
 }
 
 /// Opens without waiting for the other end of a pipe, and without following a link that somebody put there.
-fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFileFault> {
+fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorPlaceFault> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -77,86 +95,45 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, AnchorFileFault>
         options.custom_flags(flags.bits().cast_signed()).mode(0o600);
     }
     if path.symlink_metadata().is_ok_and(|about| about.is_symlink()) {
-        return Err(AnchorFileFault::NotOurs("is a link; name the file itself".into()));
+        return Err(AnchorPlaceFault::NotOurs("is a link; name the file itself".into()));
     }
     let file = options.open(path).map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => AnchorFileFault::NotOurs("is a folder; name a file in it".into()),
+        ErrorKind::IsADirectory => AnchorPlaceFault::NotOurs("is a folder; name a file in it".into()),
         _ => unreachable(&error),
     })?;
     match file.metadata().map_err(|error| unreachable(&error))?.file_type() {
         kind if kind.is_file() => Ok(file),
-        kind if kind.is_dir() => Err(AnchorFileFault::NotOurs("is a folder; name a file in it".into())),
-        _ => Err(AnchorFileFault::NotOurs("is not a file".into())),
+        kind if kind.is_dir() => Err(AnchorPlaceFault::NotOurs("is a folder; name a file in it".into())),
+        _ => Err(AnchorPlaceFault::NotOurs("is not a file".into())),
     }
 }
 
 /// The head of the last note.
-fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHead>, AnchorFileFault> {
+fn newest(path: &Path, keys: &[String], tail_bytes: u64) -> Result<Option<LogHead>, AnchorPlaceFault> {
     let mut file = open(path, OpenOptions::new().read(true))?;
     let length = file.metadata().map_err(|error| unreachable(&error))?.len();
     let mut end = Vec::new();
     file.seek(SeekFrom::Start(length.saturating_sub(tail_bytes)))
         .and_then(|_| file.take(tail_bytes).read_to_end(&mut end))
         .map_err(|error| unreachable(&error))?;
-    let not_ours = |why: String| AnchorFileFault::NotOurs(format!("does not end with a checkpoint of this log: {why}"));
-    let end = String::from_utf8_lossy(&end);
-    let anchor = newest_anchor("", &end).map_err(|fault| not_ours(fault.to_string()))?;
-    let Some(anchor) = anchor else { return Ok(None) };
-    let keys: Vec<NoteKey> = keys.iter().filter_map(|key| NoteKey::parse(key).ok()).collect();
-    anchor.check_signature(&keys).map_err(|fault| not_ours(fault.to_string()))?;
-    Ok(Some(LogHead { origin: anchor.head.origin, size: anchor.head.size, root: anchor.head.root }))
+    head_of(&String::from_utf8_lossy(&end), keys)
 }
 
-fn append(path: &Path, note: &str) -> Result<(), AnchorFileFault> {
+fn append(path: &Path, note: &str) -> Result<(), AnchorPlaceFault> {
     let mut file = open(path, OpenOptions::new().append(true))?;
     file.write_all(note.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| unreachable(&error))
 }
 
-fn prepare(path: &Path) -> Result<(), AnchorFileFault> {
+fn prepare(path: &Path) -> Result<(), AnchorPlaceFault> {
     open(path, OpenOptions::new().append(true).create(true))?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| unreachable(&error))
 }
 
-/// Whether two places are on one file system; where that cannot be told, they count as if.
-fn share_disk(one: &Path, other: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let disk = |path: &Path| path.metadata().map(|about| about.dev()).ok();
-        disk(one).zip(disk(other)).is_none_or(|(one, other)| one == other)
-    }
-    #[cfg(not(unix))]
-    {
-        one.components().next() == other.components().next()
-    }
-}
-
-impl AnchorFiles for DiskAnchors {
-    fn newest(&self, path: &Path, keys: Vec<String>) -> PortFuture<'_, Result<Option<LogHead>, AnchorFileFault>> {
-        let tail_bytes = self.tail_bytes;
-        self.beside(path, move |path| newest(path, &keys, tail_bytes))
-    }
-
-    fn prepare(&self, path: &Path) -> PortFuture<'_, Result<(), AnchorFileFault>> {
-        self.beside(path, prepare)
-    }
-
-    fn append(&self, path: &Path, note: String) -> PortFuture<'_, Result<(), AnchorFileFault>> {
-        self.beside(path, move |path| append(path, &note))
-    }
-
-    fn is_beside_registry(&self, path: &Path) -> PortFuture<'_, bool> {
-        let registry = self.registry.clone();
-        let looked = self.beside(path, move |path| Ok(share_disk(path, &registry)));
-        Box::pin(async move { looked.await.unwrap_or(false) })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verify::note::{SignedNote, SigningKey, TreeHead};
+    use verify::note::{NoteKey, SignedNote, SigningKey, TreeHead};
 
     const TAIL: u64 = 4_096;
 
@@ -185,7 +162,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("anchors.notes");
         let log = Log::new(1);
-        let missing = Err(AnchorFileFault::Unreachable("is not there".into()));
+        let missing = Err(AnchorPlaceFault::Unreachable("is not there".into()));
         assert_eq!(newest(&path, &log.keys(), TAIL), missing, "a file that is gone is not an empty one");
         prepare(&path).expect("it is made");
         assert_eq!(newest(&path, &log.keys(), TAIL), Ok(None), "nothing is in it");
@@ -195,7 +172,7 @@ mod tests {
             assert_eq!(head.size, size);
         }
         let other = newest(&path, &Log::new(2).keys(), TAIL);
-        assert!(matches!(&other, Err(AnchorFileFault::NotOurs(why)) if why.contains("no known key")), "{other:?}");
+        assert!(matches!(&other, Err(AnchorPlaceFault::NotOurs(why)) if why.contains("no known key")), "{other:?}");
     }
 
     #[test]
@@ -207,7 +184,7 @@ mod tests {
         for end in ["a shopping list\n", &log.note(3)[..40], &log.note(3)[..120], "\u{2014} \n"] {
             std::fs::write(&path, format!("{whole}{end}")).expect("a file");
             let found = newest(&path, &log.keys(), TAIL);
-            assert!(matches!(&found, Err(AnchorFileFault::NotOurs(_))), "{end:?}: {found:?}");
+            assert!(matches!(&found, Err(AnchorPlaceFault::NotOurs(_))), "{end:?}: {found:?}");
         }
     }
 
@@ -226,7 +203,7 @@ mod tests {
         let gone = append(&at("unmounted.notes"), "a note");
         assert_eq!(
             gone,
-            Err(AnchorFileFault::Unreachable("is not there".into())),
+            Err(AnchorPlaceFault::Unreachable("is not there".into())),
             "a file that is gone is not made again"
         );
     }
