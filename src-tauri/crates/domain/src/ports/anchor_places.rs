@@ -41,8 +41,11 @@ pub trait AnchorPlaces: Send + Sync + 'static {
     /// # Errors
     /// Why the place cannot be used, as the second half of a sentence about it. What is not there is unreachable, as it is
     /// where its disk was taken away.
-    fn newest(&self, place: &AnchorPlace, keys: Vec<String>)
-    -> PortFuture<'_, Result<Option<LogHead>, AnchorPlaceFault>>;
+    fn newest(
+        &self,
+        place: &AnchorPlace,
+        keys: Vec<String>,
+    ) -> PortFuture<'_, Result<Option<LogHead>, AnchorPlaceFault>>;
     /// Makes a file where there is none, and proves that the place can be written. A repository has to be there.
     ///
     /// # Errors

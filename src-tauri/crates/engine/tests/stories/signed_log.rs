@@ -8,8 +8,8 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::PersonId;
 use domain::ports::{
-    AnchorPlace, AnchorPlaceFault, AnchorPlaces, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture, SecretError,
-    SignedHead,
+    AnchorPlace, AnchorPlaceFault, AnchorPlaces, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture,
+    SecretError, SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
 use parking_lot::Mutex;

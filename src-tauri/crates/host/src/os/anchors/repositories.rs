@@ -123,7 +123,8 @@ impl AnchorRepositories {
         const UNWRITTEN: &str = "cannot be written";
         let before = self.commit_at(repository, BRANCH).await?;
         let blob = self.git(repository, &["hash-object", "-w", "--stdin"], note).await?.line(UNWRITTEN)?;
-        let tree = self.git(repository, &["mktree"], &format!("100644 blob {blob}\t{FILE}\n")).await?.line(UNWRITTEN)?;
+        let tree =
+            self.git(repository, &["mktree"], &format!("100644 blob {blob}\t{FILE}\n")).await?.line(UNWRITTEN)?;
         let mut commit = vec!["commit-tree", &tree, "-F", "-"];
         if let Some(before) = &before {
             commit.extend(["-p", before]);
@@ -147,9 +148,7 @@ impl AnchorRepositories {
             return Ok(());
         }
         if found.err.contains("not a git repository") {
-            return Err(AnchorPlaceFault::NotOurs(
-                "is no git repository; `git init --bare FOLDER` makes one".into(),
-            ));
+            return Err(AnchorPlaceFault::NotOurs("is no git repository; `git init --bare FOLDER` makes one".into()));
         }
         Err(found.failed("cannot be used"))
     }
@@ -191,7 +190,8 @@ impl AnchorRepositories {
         command.arg("-C").arg(repository);
         command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting])).args(arguments);
         for (name, _) in std::env::vars_os() {
-            let is_of_git = name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name));
+            let is_of_git =
+                name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name));
             if is_of_git {
                 command.env_remove(name);
             }
