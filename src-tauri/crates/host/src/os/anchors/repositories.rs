@@ -62,7 +62,9 @@ impl Ended {
     }
 
     fn failed(&self, what: &str) -> AnchorPlaceFault {
-        let tells = |line: &&str| ["fatal:", "error:", "[rejected]"].iter().any(|word| line.contains(word));
+        // `ssh` says what is wrong before git says that something is.
+        const TELLING: &[&str] = &["ssh:", "Permission denied", "Host key", "[rejected]", "fatal:", "error:"];
+        let tells = |line: &&str| TELLING.iter().any(|word| line.contains(word));
         let line = self.err.lines().find(tells).or_else(|| self.err.lines().next()).unwrap_or("nothing");
         AnchorPlaceFault::Unreachable(format!("{what}; git says: {}", plain_text(line.trim(), WORDS_CHARS)))
     }
@@ -209,7 +211,7 @@ impl AnchorRepositories {
             }
             Ok(Err(error)) => Err(AnchorPlaceFault::Unreachable(format!("cannot be used: `git {named}`: {error}"))),
             Err(_) => Err(AnchorPlaceFault::Unreachable(format!(
-                "did not answer: `git {named}` was ended after {} s",
+                "did not finish: `git {named}` was ended after {} s",
                 self.limit.as_secs()
             ))),
         }
