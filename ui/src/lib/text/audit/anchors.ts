@@ -13,7 +13,7 @@ export const ANCHORS = {
   trouble: (kind: AnchorKind, why: string) => `The ${kind === "git" ? "repository" : "file"} ${why}.`,
   keepBoth: "Keep a copy of it and of the data folder as evidence.",
   remove: "Remove",
-  removeOne: (path: string) => `Copy nothing more to ${path}`,
+  removeOne: (path: string) => `Remove ${path}`,
   removed: (path: string) => `Nothing more is copied to ${path}. What is there stays.`,
   added: (path: string) => `Checkpoints are copied to ${path}.`,
   add: {

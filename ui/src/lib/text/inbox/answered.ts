@@ -148,7 +148,7 @@ export const answeredText = {
     arguments: "Show arguments",
     hide: "Hide arguments",
     again: "Start again…",
-    againTitle: (tool: string) => `Start ${tool} again…`,
+    againTitle: (tool: string) => `Start again: ${tool}…`,
     task: "Show the task",
     resolveAll: (n: number) => `Mark all ${count(n)} resolved…`,
     resolved: (n: number) => `${plural(n, "task")} marked resolved`,
