@@ -1,10 +1,23 @@
 /* The file of an export: its parts as the core gives them, up to a size that a page can hold, and the command that writes
    a larger one. It checks nothing: that is what the file is for. */
-import type { AuditFilterDto, ExportBegun, ExportGaps, ExportPart, ReadExport } from "$lib/bindings";
+import type { AuditFilterDto, ExportAudit, ExportBegun, ExportPart, ReadExport } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
 
 /** Judgement, not measured: tens of megabytes, the most with a proof in each row. A page holds and saves that at once. */
 export const MOST_ROWS = 50_000;
+
+/** What a file holds: rows with a proof and the others without their notes, matching rows with a proof each, or a table. */
+export type ExportKind = "stubs" | "hashes" | "csv";
+
+/** Whether it can be checked; a table for a spreadsheet cannot. */
+export const isProof = (kind: ExportKind): boolean => kind !== "csv";
+
+const ASKED: Readonly<Record<ExportKind, Omit<ExportAudit, "filter">>> = {
+  stubs: { format: "jsonl", gaps: "stubs" },
+  hashes: { format: "jsonl", gaps: "hashes" },
+  // Gaps mean nothing there: it holds the rows that match.
+  csv: { format: "csv", gaps: "stubs" },
+};
 
 export interface ExportFile {
   readonly parts: readonly string[];
@@ -21,11 +34,11 @@ export interface ExportFile {
 export async function readExport(
   backend: Pick<Backend, "call">,
   filter: AuditFilterDto,
-  gaps: ExportGaps,
+  kind: ExportKind,
   onrows: (done: number, of: number) => void,
 ): Promise<ExportFile | null> {
-  const begun: ExportBegun = await backend.call("audit.export", { filter, gaps, format: "jsonl" });
-  const of = gaps === "stubs" ? begun.last - begun.first + 1 : begun.matching;
+  const begun: ExportBegun = await backend.call("audit.export", { filter, ...ASKED[kind] });
+  const of = kind === "stubs" ? begun.last - begun.first + 1 : begun.matching;
   if (of > MOST_ROWS) return null;
   const parts = [begun.text];
   let [rows, stubs, broken] = [0, 0, null as number | null];
@@ -44,8 +57,8 @@ export function mostRows(filter: AuditFilterDto, first: number, last: number): n
   return Math.max(0, Math.min(filter.last ?? last, last) - Math.max(filter.first ?? first, first) + 1);
 }
 
-export const fileName = (now: number): string =>
-  `audit-${new Date(now).toISOString().slice(0, 19).replace(/[T:]/g, "-")}.jsonl`;
+export const fileName = (now: number, kind: ExportKind): string =>
+  `audit-${new Date(now).toISOString().slice(0, 19).replace(/[T:]/g, "-")}.${ASKED[kind].format}`;
 
 /** As a POSIX shell reads one word. A value may come with a link: it stays one word, and never becomes an option. */
 function word(value: string): string {
@@ -54,12 +67,12 @@ function word(value: string): string {
 }
 
 /** `taskwarden audit export --server=docs --output=audit.jsonl`: the same rows without this page. */
-export function commandOf(filter: AuditFilterDto, gaps: ExportGaps, file: string): string {
+export function commandOf(filter: AuditFilterDto, kind: ExportKind, file: string): string {
   const { verbs, ...single } = filter;
   const options = [
     ...Object.entries(single).flatMap(([name, value]) => (value == null ? [] : [`--${name}=${word(String(value))}`])),
     ...verbs.map((verb) => `--verb=${word(verb)}`),
-    ...(gaps === "hashes" ? ["--gaps=hashes"] : []),
+    ...(kind === "stubs" ? [] : [kind === "csv" ? "--format=csv" : "--gaps=hashes"]),
   ];
   return ["taskwarden audit export", ...options, `--output=${word(file)}`].join(" ");
 }

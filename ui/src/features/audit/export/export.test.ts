@@ -55,6 +55,27 @@ it("an_export_is_saved_whole_and_says_what_the_core_says_it_proves", async () =>
   ]);
 });
 
+it("a_table_for_a_spreadsheet_has_the_rows_that_match_and_is_said_to_prove_nothing", async () => {
+  const core = fake({ now: STORY_NOW, audit: 300 });
+  const shown = open(core);
+  await shown.press("input[value=csv]");
+  await shown.find("p", "What it proves: Nothing. This is a copy to read.");
+  await shown.press("button", "Export");
+  await shown.find("p", "Saved 300 rows as audit-2026-11-21-14-31-36.csv.");
+  expect(shown.text(), "there is nothing to check").not.toContain("taskwarden-verify");
+  expect(shown.text(), "no option of the command line").not.toContain("--format");
+  const [file] = saved;
+  expect((await file?.text())?.split("\r\n").length, "a head, the rows, and the end of the last line").toBe(302);
+  const filter = { ...NO_FILTER, actor: "person" };
+  const part = await readExport(core, filter, "csv", () => undefined);
+  expect([(part?.rows ?? 0) > 0, (part?.rows ?? 0) < 300, part?.stubs], "no row without its note").toEqual([
+    true,
+    true,
+    0,
+  ]);
+  expect(commandOf(filter, "csv", "a.csv")).toBe("taskwarden audit export --actor=person --format=csv --output=a.csv");
+});
+
 it("a_log_that_is_too_large_for_the_page_is_exported_by_a_command_and_nothing_is_asked", async () => {
   const core = fake({ now: STORY_NOW, audit: MOST_ROWS + 1 });
   const shown = open(core);

@@ -101,20 +101,22 @@ export function auditCalls(state: CoreState): AuditCalls {
         receipts: 0,
       };
       const proves =
-        gaps === "hashes"
-          ? "The file proves that each row is genuine and in its place; that no matching row was left out is not proven."
-          : `The file proves that each row is genuine and in its place, and that no row of ${first} to ${last} that matches was left out.`;
+        format === "csv"
+          ? "The file is a copy to read and proves nothing; `--format jsonl` writes one that can be verified."
+          : gaps === "hashes"
+            ? "The file proves that each row is genuine and in its place; that no matching row was left out is not proven."
+            : `The file proves that each row is genuine and in its place, and that no row of ${first} to ${last} that matches was left out.`;
       return {
         next,
         first,
         last,
         matching,
         proves,
-        text: `${JSON.stringify({ manifest: { filter, gaps, first, last } })}\n`,
+        text: format === "csv" ? "number,hash\r\n" : `${JSON.stringify({ manifest: { filter, gaps, first, last } })}\n`,
       };
     },
     "audit.exportRows": (input) => {
-      const { filter, gaps, after } = input;
+      const { filter, gaps, after, format } = input;
       const last = filter.last ?? state.audit.last;
       const end = Math.min(last, after + EXPORT_ROWS);
       const lines: string[] = [];
@@ -122,13 +124,21 @@ export function auditCalls(state: CoreState): AuditCalls {
       for (let at = after + 1; at <= end; at += 1) {
         const isRow = fits(state, at, filter);
         if (isRow) rows += 1;
-        else if (gaps === "stubs") stubs += 1;
+        else if (format === "jsonl" && gaps === "stubs") stubs += 1;
         else continue;
-        lines.push(JSON.stringify({ [isRow ? "row" : "stub"]: { number: at, hash: hashOf(at) } }));
+        if (format === "csv") lines.push(`${at},${hashOf(at)}`);
+        else lines.push(JSON.stringify({ [isRow ? "row" : "stub"]: { number: at, hash: hashOf(at) } }));
       }
-      if (end === last) lines.push(JSON.stringify({ trailer: { rows, stubs } }));
+      if (end === last && format === "jsonl") lines.push(JSON.stringify({ trailer: { rows, stubs } }));
       const next = end === last ? null : { ...input, after: end, rows, stubs };
-      return { text: `${lines.join("\n")}\n`, next, rows, stubs, receipts: 0, broken: null };
+      return {
+        text: lines.map((line) => `${line}${format === "csv" ? "\r\n" : "\n"}`).join(""),
+        next,
+        rows,
+        stubs,
+        receipts: 0,
+        broken: null,
+      };
     },
     "audit.show": ({ number }) => {
       const row = state.audit.get(number);

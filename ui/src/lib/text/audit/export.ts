@@ -7,18 +7,20 @@ export const exportText = {
   all: (rows: number) => `All ${plural(rows, "row")} of the log.`,
   filtered: "The rows that match the filter of this screen.",
   format: "Format",
-  /** Without a filter there is one. */
-  only: "JSON Lines with a proof: one JSON object on each line.",
-  formats: { stubs: "JSON Lines with a proof", hashes: "JSON Lines, matching rows only" },
+  formats: { stubs: "JSON Lines with a proof", hashes: "JSON Lines, matching rows only", csv: "CSV" },
   notes: {
     stubs: "other rows of the range are in it without their notes",
     hashes: "other rows are not in it",
+    csv: "a table for a spreadsheet",
+    /** Of the first, without a filter. */
+    all: "one JSON object on each line",
   },
   proves: "What it proves",
   proof: {
     whole: "Each row is genuine and in its place, and no matching row was left out.",
     words: "Each row is genuine and in its place. A filter for words of a note cannot prove that no row was left out.",
     hashes: "Each row is genuine and in its place. It does not prove that no matching row was left out.",
+    csv: "Nothing. This is a copy to read. Choose JSON Lines for a file that can be checked.",
   },
   verify: "To check the file, with or without Taskwarden",
   recorded: "The export itself becomes a row of the log.",
@@ -32,5 +34,7 @@ export const exportText = {
     `Saved ${plural(rows, "row")}${stubs > 0 ? ` and ${count(stubs)} without their notes` : ""} as ${file}.`,
   broken: (row: number) =>
     `Row ${count(row)} does not match its hash: it was changed. The file is evidence of that and proves nothing else.`,
+  /** In a file that proves nothing. */
+  changed: (row: number) => `Row ${count(row)} does not match its hash: it was changed.`,
   key: "Export the rows",
 } as const;
