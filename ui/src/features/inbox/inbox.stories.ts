@@ -238,6 +238,17 @@ export default {
     answered: answered({ answered: ANSWERS }),
     "answered, a rule from it": answered({ answered: ANSWERS }, ["footer button:first-child"]),
     "answered, 10,000": () => answered({ answered: Array.from({ length: 10_000 }, () => ({})) }),
+    "answered, core lost, rows not loaded": () =>
+      story(
+        Inbox,
+        {},
+        {
+          fake: on(made.SIX, { answered: Array.from({ length: 10_000 }, () => ({})), connection: "stale" }),
+          hash: "#/inbox/answered",
+          click: ["[role=row][data-at='1']"],
+          keys: ["End"],
+        },
+      ),
     "answered, none": answered({ answered: [] }),
     "answered, not loaded": answered({ calls: { "inbox.answered": throwing } }),
     rules: story(Inbox, {}, { fake: on(made.SIX, { answerRules: RULES }), hash: "#/inbox/rules" }),

@@ -133,6 +133,11 @@ export default {
     thirty: list({ fake: { tasks: 30 } }),
     "ten thousand": list({ fake: { tasks: 10_000, inbox: 40 } }),
     "ten thousand, at the end": list({ fake: { tasks: 10_000, inbox: 40 }, keys: ["Shift+G"] }),
+    "core lost, rows not loaded": list({
+      fake: { tasks: 10_000, connection: "stale" },
+      click: ["[data-at='2']"],
+      keys: ["End"],
+    }),
     "all phases": list({ fake: { tasks: phases } }),
     hostile: list({ fake: { tasks: hostile } }),
     loading: list({ fake: { calls: { "tasks.page": never } } }),

@@ -95,6 +95,7 @@ export const TASKS = {
   again: "Try again",
   notHere: "The core does not answer, and this list was not loaded before.",
   notHereHow: "It appears here when the core is back. Lists that you opened before keep their last rows.",
+  blanks: "Blank rows were not loaded before. They appear when the core answers again.",
   asOf: (time: string, ago: string) => `These rows are as of ${time}, ${ago}.`,
   staleSince: (when: string) => `Not current: as of ${when}.`,
   cannotList: (servers: readonly string[]) =>

@@ -1,6 +1,6 @@
 /* Where rows stand: stretches of them, the one under the cursor, the group of one, and the pages a new list begins with. Pure. */
 import type { ListQuery, TaskRow } from "$lib/bindings";
-import type { PageName } from "$lib/task-list";
+import { pagesOf, type DisplayedList, type PageName } from "$lib/task-list";
 
 export interface RowRange {
   readonly section: number;
@@ -41,4 +41,20 @@ export function firstPages(by: ListQuery["groupBy"]): (PageName | null)[] {
     case "agent":
       return [null];
   }
+}
+
+/** Pages under the screen, by their place in the newest list; one row for the counts when there is none. */
+export function pagesUnder(
+  visible: readonly RowRange[],
+  shown: DisplayedList,
+  folded: ReadonlySet<string>,
+): (PageName | null)[] {
+  const names = new Map<string, PageName>();
+  for (const { section, from, to } of visible) {
+    const at = shown.sections[section];
+    if (at === undefined || folded.has(at.group)) continue;
+    for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift)))
+      names.set(`${page.page}/${page.group}`, page);
+  }
+  return names.size > 0 ? [...names.values()] : [null];
 }

@@ -8,7 +8,7 @@ import type { FeedState } from "$lib/feed/feed-state";
 import type { Feed } from "$lib/feed/feed.svelte";
 import { parseFilter, toListQuery, type Filter } from "$lib/task-filter";
 import type { BulkTarget } from "../selection/bulk-target";
-import { firstPages, groupOf, type Cursor, type RowRange } from "./row-place";
+import { firstPages, groupOf, pagesUnder, type Cursor, type RowRange } from "./row-place";
 import {
   addToSelection,
   ALL_MATCHING,
@@ -44,6 +44,8 @@ import {
 const COUNTS_REST_MS = 250;
 /** Something changed somewhere and counts stayed: rows may have changed places. Cells do not wait for this. */
 const CHANGES_REST_MS = 2_000;
+/** The core answered with an error: it is asked again by itself, at most this often. */
+const ERROR_REST_MS = 5_000;
 
 export class TaskList {
   shown = $state.raw<DisplayedList>(NOTHING_DISPLAYED);
@@ -145,7 +147,8 @@ export class TaskList {
     const view = state.view === null ? "" : JSON.stringify(state.view);
     const was = this.#seen;
     this.#seen = { view, changes: state.changes, begun: this.#feed.begun };
-    if (was.begun === 0) return;
+    // The first snapshot is no news, unless the list could not be read before it.
+    if (was.begun === 0 && this.error === null) return;
     if (this.#seen.begun !== was.begun || (view !== "" && view !== was.view)) this.#soon(COUNTS_REST_MS);
     else if (state.changes !== was.changes) this.#soon(this.#hasLeft() ? COUNTS_REST_MS : CHANGES_REST_MS);
   }
@@ -340,7 +343,7 @@ export class TaskList {
     const turn = this.#turn;
     const query = this.query();
     try {
-      const names = isNew ? firstPages(this.filter.groupBy) : this.#wanted();
+      const names = isNew ? firstPages(this.filter.groupBy) : pagesUnder(this.#visible, this.shown, this.folded);
       const answers = await Promise.all(names.map((at) => this.#page(query, at)));
       if (turn !== this.#turn) return;
       const view = answers[answers.length - 1]?.view;
@@ -360,7 +363,7 @@ export class TaskList {
       if (isNew) this.#feed.focus({ query });
     } catch (thrown) {
       if (turn !== this.#turn) return;
-      this.error = apiError(thrown);
+      this.#failed(thrown);
       // Rows of another question must not stand under this one.
       if (isNew && this.#cache.get(this.#queryText) === undefined) {
         this.shown = NOTHING_DISPLAYED;
@@ -373,18 +376,6 @@ export class TaskList {
         this.#fill();
       }
     }
-  }
-
-  /** Pages under the screen, by their place in the newest list. */
-  #wanted(): (PageName | null)[] {
-    const names = new Map<string, PageName>();
-    for (const { section, from, to } of this.#visible) {
-      const at = this.shown.sections[section];
-      if (at === undefined || this.folded.has(at.group)) continue;
-      for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift)))
-        names.set(`${page.page}/${page.group}`, page);
-    }
-    return names.size > 0 ? [...names.values()] : [null];
   }
 
   async #page(
@@ -442,13 +433,19 @@ export class TaskList {
       this.error = null;
       this.#prune();
     } catch (thrown) {
-      if (turn === this.#turn) this.error = apiError(thrown);
+      if (turn === this.#turn) this.#failed(thrown);
       return;
     } finally {
       this.#loading.delete(key);
     }
     this.#watch();
     this.#fill();
+  }
+
+  /** What a new snapshot does not bring back is asked for again. A wrong question stays wrong. */
+  #failed(thrown: unknown): void {
+    this.error = apiError(thrown);
+    if (this.error.code !== "usage" && this.#feed.connection === "live") this.#soon(ERROR_REST_MS);
   }
 
   #keep(rows: readonly TaskRow[]): void {

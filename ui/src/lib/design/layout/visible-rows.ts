@@ -61,6 +61,16 @@ export function visibleSlices(
   return found;
 }
 
+/** Whether a row among these is not loaded. */
+export function hasHole(
+  slices: readonly VisibleSlice[],
+  isLoaded: (section: number, index: number) => boolean,
+): boolean {
+  return slices.some(({ section, from, to }) =>
+    Array.from({ length: to - from }, (_, step) => isLoaded(section.at, from + step)).includes(false),
+  );
+}
+
 /** The section and row of a place in the whole list; null when there is none. */
 export function locate(
   placed: readonly PlacedSection[],

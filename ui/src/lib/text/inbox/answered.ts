@@ -14,6 +14,7 @@ export const answeredText = {
   door: { window: "in the window", browser: "in a browser", terminal: "in a terminal" },
   loading: "Loading answers",
   failed: "The answers could not be loaded",
+  blanks: "Some answers could not be loaded.",
   again: "Try again",
   none: "No question was answered yet",
   noneWhat: "Answers appear here with who gave them and when, as long as their tasks are kept.",
