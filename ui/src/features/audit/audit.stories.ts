@@ -60,6 +60,23 @@ export default {
     "filter editor, server": story(Audit, {}, { hash: "#/audit?server=docs", click: [".filters .word >> nth=0"] }),
     export: story(Audit, {}, { hash: HASH, keys: ["e"] }),
     "export, filtered": story(Audit, {}, { hash: "#/audit?actor=person&text=wrong", keys: ["e"] }),
+    "export, a table": story(
+      Audit,
+      {},
+      { hash: "#/audit?actor=person", click: [".head button >> text=Export…", "[role=dialog] input[value=csv]"] },
+    ),
+    "export, a table saved": story(
+      Audit,
+      {},
+      {
+        hash: HASH,
+        click: [
+          ".head button >> text=Export…",
+          "[role=dialog] input[value=csv]",
+          "[role=dialog] [data-variant=primary]",
+        ],
+      },
+    ),
     "export, too large": story(Audit, {}, { hash: "#/audit?server=docs", fake: { audit: 100_000 }, keys: ["e"] }),
     "export, refused": story(
       Audit,

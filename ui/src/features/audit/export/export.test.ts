@@ -62,6 +62,7 @@ it("a_table_for_a_spreadsheet_has_the_rows_that_match_and_is_said_to_prove_nothi
   await shown.find("p", "What it proves: Nothing. This is a copy to read.");
   await shown.press("button", "Export");
   await shown.find("p", "Saved 300 rows as audit-2026-11-21-14-31-36.csv.");
+  await shown.find("p", "What it proves: Nothing. This is a copy to read.");
   expect(shown.text(), "there is nothing to check").not.toContain("taskwarden-verify");
   expect(shown.text(), "no option of the command line").not.toContain("--format");
   const [file] = saved;
