@@ -298,7 +298,7 @@ export default {
       {
         fake: { servers: [aServer("ci-server", { openTasks: 5 })], tasks: 28 },
         hash: "#/servers/ci-server",
-        click: ["aside footer button >> nth=1"],
+        click: ["aside footer button >> text=End process…"],
       },
     ),
     "opened, restart, nothing open": story(

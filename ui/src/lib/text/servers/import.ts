@@ -4,7 +4,7 @@ import { count, listed, plural } from "$lib/format/count";
 export const importText = {
   title: "Import servers",
   /** Below the form for one server. */
-  offer: "Import from Claude Code, Cursor and others…",
+  offer: "Import existing servers…",
   loading: "Looking for agent programs on this machine",
   none: {
     title: "No server to import",
