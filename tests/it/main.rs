@@ -39,6 +39,7 @@ mod silent_core;
 mod statements;
 mod stored_limits;
 mod survival;
+mod taken_over;
 mod torture_clock;
 mod torture_disk;
 mod torture_sessions;

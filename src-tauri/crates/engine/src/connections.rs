@@ -8,6 +8,7 @@ pub(crate) mod connection;
 pub(crate) mod connection_key;
 pub(crate) mod freeze;
 pub(crate) mod in_flight_call;
+pub(crate) mod kept_processes;
 pub(crate) mod lease;
 pub(crate) mod live_connection;
 pub(crate) mod observed;

@@ -7,7 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use domain::ids::{HandleId, HostId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{CallIntents, Connector, Notifier, Registry, RegistryError, UpstreamError};
+use domain::ports::{
+    CallIntents, Connected, ConnectionSpec, Connector, Notifier, Registry, RegistryError, UpstreamError,
+};
+use domain::server::Server;
 use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use tokio::sync::Semaphore;
@@ -53,6 +56,8 @@ pub(crate) struct EngineCore {
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) poll_slots: Semaphore,
+    /// Processes of earlier runs that are being taken over for agents (`connections/kept_processes.rs`).
+    pub(crate) take_over_slots: Semaphore,
     /// Closed where people halted work.
     pub(crate) gate: HaltGate,
     /// Closed for paused agents and frozen servers.
@@ -109,6 +114,19 @@ impl EngineCore {
             Err(_) => Err(UpstreamError::Unreachable {
                 why: "it did not answer in time".into(),
                 hint: "Taskwarden tries again automatically.".into(),
+            }),
+        }
+    }
+
+    /// Opens a connection. The connector limits each of its steps (probe, a second child, handshake); this is for one that
+    /// does not.
+    pub(crate) async fn connect(&self, server: &Server, spec: &ConnectionSpec) -> Result<Connected, UpstreamError> {
+        let limit = (self.policy.probe_first_output + self.policy.initialize_limit + self.policy.connect_limit) * 2;
+        match tokio::time::timeout(limit, self.connector.connect(server, spec)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(UpstreamError::Unreachable {
+                why: "connecting took too long".into(),
+                hint: "Check that the server starts and answers outside of Taskwarden.".into(),
             }),
         }
     }

@@ -107,6 +107,7 @@ impl Engine {
             open_connection::open_shared(&core, server);
         }
         open_connection::reopen_needed(&core);
+        open_connection::open_kept(&core);
         Box::pin(thaw::go_on(&core)).await;
         spawn_workers(&core);
         cancels::go_on(&core);
@@ -153,6 +154,7 @@ async fn assemble(parts: EngineParts) -> Result<Arc<EngineCore>, RegistryError> 
         effects,
         connections,
         poll_slots: Semaphore::new(policy.reads_total),
+        take_over_slots: Semaphore::new(policy.keeping.taken_over_at_once),
         gate,
         pauses,
         bulk: BulkState::default(),

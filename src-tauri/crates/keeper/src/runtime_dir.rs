@@ -111,6 +111,11 @@ impl RuntimeDir {
             .collect()
     }
 
+    /// The digest of its child's name.
+    fn prefix(&self) -> Option<String> {
+        self.0.file_name()?.to_str()?.get(..NAME_BYTES * 2).map(str::to_owned)
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         &self.0
     }
@@ -201,11 +206,17 @@ impl RuntimeDir {
 #[must_use]
 pub fn unclaimed_children<'n>(dir: &Path, names: impl IntoIterator<Item = &'n str>) -> Vec<RuntimeDir> {
     let claimed: BTreeSet<String> = names.into_iter().map(prefix).collect();
-    let is_claimed = |place: &RuntimeDir| {
-        let own = place.0.file_name().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
-        own.get(..NAME_BYTES * 2).is_some_and(|prefix| claimed.contains(prefix))
-    };
-    all(dir).filter(|place| !is_claimed(place)).collect()
+    all(dir).filter(|place| place.prefix().is_none_or(|prefix| !claimed.contains(&prefix))).collect()
+}
+
+/// Those of these names for whose child there is a folder.
+#[must_use]
+pub fn names_with_children(dir: &Path, names: Vec<String>) -> Vec<String> {
+    let there: BTreeSet<String> = all(dir).filter_map(|place| place.prefix()).collect();
+    if there.is_empty() {
+        return Vec::new();
+    }
+    names.into_iter().filter(|name| there.contains(&prefix(name))).collect()
 }
 
 fn prefix(name: &str) -> String {

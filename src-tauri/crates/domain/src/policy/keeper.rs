@@ -37,6 +37,9 @@ pub struct KeeperPolicy {
     /// company. Judgement: far longer than a quick call, so that word of it goes out with the next one, and short for
     /// what it holds up: the keeper's memory of recorded output.
     pub confirm_wait: Duration,
+    /// Agents' own processes of earlier cores that are taken over at a time after a start. Judgement: each takes a few
+    /// messages on this machine, and the connections that people wait for are opened meanwhile.
+    pub taken_over_at_once: usize,
 }
 
 impl Default for KeeperPolicy {
@@ -51,6 +54,7 @@ impl Default for KeeperPolicy {
             input_messages: 64,
             replies_kept: 4_096,
             confirm_wait: SECOND / 200,
+            taken_over_at_once: 8,
         }
     }
 }

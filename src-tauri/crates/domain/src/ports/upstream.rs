@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::PortFuture;
 use super::server_processes::{FreezeReading, ProcessWatch};
-use crate::ids::{AgentId, ConnectionId, HandleId, SessionKey, UpstreamTaskId};
+use crate::ids::{AgentId, ConnectionId, HandleId, ServerId, SessionKey, UpstreamTaskId};
 use crate::raw_message::RawText;
 use crate::server::{Negotiated, Server};
 use crate::task::CallReply;
@@ -261,6 +261,8 @@ pub struct ConnectionSpec {
     pub abilities: Abilities,
     /// Receives what the server logs and its process writes, and when it starts and ends; `None` when nobody does.
     pub process: Option<ProcessListener>,
+    /// Only a process that an earlier core left is connected to; none is started, and without one connecting fails.
+    pub kept_only: bool,
 }
 
 /// The second and later rounds of a call that asked before it started.
@@ -384,6 +386,15 @@ pub trait Connector: Send + Sync + 'static {
     /// Whether children may outlive the core, so that what they asked is still asked after a restart (ruling 16).
     fn may_keep(&self) -> bool {
         false
+    }
+    /// Those of these agents whose own process of this server an earlier core left with a keeper (ruling 16).
+    fn kept_seats(&self, _server: ServerId, _agents: &[AgentId]) -> Vec<AgentId> {
+        Vec::new()
+    }
+    /// Ends what earlier cores left of the process of this server, the agent's own or the shared one, whoever is
+    /// connected to it. Gives the numbers of the processes that ended.
+    fn end_kept(&self, _server: ServerId, _seat: Option<AgentId>) -> PortFuture<'_, Vec<u32>> {
+        Box::pin(std::future::ready(Vec::new()))
     }
     /// Begins to watch the processes of the server whose first process has this number; `None` where they cannot be seen.
     fn watch_processes(&self, _leader: u32) -> Option<Box<dyn ProcessWatch>> {

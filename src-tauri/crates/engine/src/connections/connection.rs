@@ -117,6 +117,8 @@ pub(crate) struct ServerConnection {
     pub(crate) observed: Arc<ObservedServer>,
     /// A person ended its process: the next request starts it, and nothing else does.
     is_ended: AtomicBool,
+    /// It was opened for a process that an earlier run left: until that is there or gone, none is started.
+    pub(crate) is_taking_over: AtomicBool,
     /// Ends the actor.
     pub(crate) leave: CancellationToken,
 }
@@ -148,8 +150,19 @@ impl ServerConnection {
             leases: LeaseCount::default(),
             observed,
             is_ended: AtomicBool::new(false),
+            is_taking_over: AtomicBool::new(false),
             leave,
         }
+    }
+
+    /// Whether it is still to be seen if the process that it was opened for is there.
+    pub(crate) fn is_taking_over(&self) -> bool {
+        self.is_taking_over.load(Ordering::Acquire)
+    }
+
+    /// For the actor only: the process that it was opened for is there, or gone. Returns whether that was open.
+    pub(crate) fn end_taking_over(&self) -> bool {
+        self.is_taking_over.swap(false, Ordering::AcqRel)
     }
 
     /// The person's name for the server.

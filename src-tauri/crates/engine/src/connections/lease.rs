@@ -69,6 +69,11 @@ impl LeaseCount {
         self.0.lock().unwanted = true;
     }
 
+    /// Whether its agent lost its access.
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.0.lock().unwanted
+    }
+
     /// What its agent can be asked, for the next attempt to connect.
     pub(crate) fn set_abilities(&self, abilities: Abilities) {
         self.0.lock().abilities = abilities;

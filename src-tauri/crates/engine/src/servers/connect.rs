@@ -15,6 +15,7 @@ use domain::task::status::{GoneWhy, Needs};
 use tokio::time::Instant;
 
 use crate::connections::freeze;
+use crate::connections::kept_processes;
 use crate::connections::live_connection::LiveConnection;
 use crate::connections::observed::server_log::LogEvent;
 use crate::connections::task_needs::live_connections;
@@ -50,17 +51,12 @@ impl ServerActor {
         self.tracker.state = ConnectionStage::Connecting;
         self.tracker.tried = Some(Instant::now());
         self.connection.set_health(ServerHealth::Connecting);
-        let (core, server, key) = (Arc::clone(&self.core), self.server.clone(), self.line_facts());
+        let (core, server, spec) = (Arc::clone(&self.core), self.server.clone(), self.line_facts());
         self.jobs.push(Box::pin(async move {
-            // The connector limits each of its steps (probe, a second child, handshake); this is for one that does not.
-            let policy = &core.policy;
-            let limit = (policy.probe_first_output + policy.initialize_limit + policy.connect_limit) * 2;
-            let outcome = match tokio::time::timeout(limit, core.connector.connect(&server, &key)).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(UpstreamError::Unreachable {
-                    why: "connecting took too long".into(),
-                    hint: "Check that the server starts and answers outside of Taskwarden.".into(),
-                }),
+            let outcome = if spec.kept_only {
+                kept_processes::take_over(&core, &server, &spec).await
+            } else {
+                core.connect(&server, &spec).await
             };
             FinishedJob::Connected(Box::new(outcome))
         }));
@@ -77,7 +73,8 @@ impl ServerActor {
             ServerAddress::Stdio { .. } => Some(self.connection.observed.listener(seat, &self.core.time)),
             ServerAddress::Http { .. } => None,
         };
-        ConnectionSpec { seat, session, abilities: self.connection.leases.abilities(), process }
+        let kept_only = self.connection.is_taking_over();
+        ConnectionSpec { seat, session, abilities: self.connection.leases.abilities(), process, kept_only }
     }
 
     /// The session of the newest open task of this connection.
@@ -140,6 +137,7 @@ impl ServerActor {
 
     pub(crate) fn connected(&mut self, outcome: Result<Connected, UpstreamError>) {
         let (stale, ends) = (std::mem::take(&mut self.tracker.stale), std::mem::take(&mut self.tracker.ends_once_open));
+        let took_over = self.connection.end_taking_over();
         if stale || ends {
             if let Ok(connected) = outcome {
                 self.close(connected.upstream);
@@ -153,6 +151,7 @@ impl ServerActor {
         }
         match outcome {
             Ok(connected) => self.up(connected),
+            Err(_) if took_over => self.not_taken_over(),
             Err(error) => self.not_up(error),
         }
     }

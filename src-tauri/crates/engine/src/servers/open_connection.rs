@@ -135,11 +135,20 @@ fn check_connection_share(core: &EngineCore, agent: AgentId) -> Result<(), Engin
 
 /// Opens a connection, unless somebody else just did.
 fn open(core: &Arc<EngineCore>, server: Server, key: ConnectionKey, abilities: Abilities) -> Arc<ServerConnection> {
+    let connection = closed(core, &server, key);
+    connection.leases.set_abilities(abilities);
+    begin(core, connection)
+}
+
+/// A connection that nobody knows of yet.
+fn closed(core: &EngineCore, server: &Server, key: ConnectionKey) -> ServerConnection {
     let leave = core.supervisor.stopping().child_token();
     let observed = core.connections.observed(server.id, &core.policy);
     let commits = Arc::clone(&core.effects.commits);
-    let connection = ServerConnection::new(&server, key.seat, &core.policy, commits, observed, leave);
-    connection.leases.set_abilities(abilities);
+    ServerConnection::new(server, key.seat, &core.policy, commits, observed, leave)
+}
+
+fn begin(core: &Arc<EngineCore>, connection: ServerConnection) -> Arc<ServerConnection> {
     let (connection, is_new) = core.connections.insert_if_new(Arc::new(connection));
     if is_new {
         let (core, connection) = (Arc::clone(core), Arc::clone(&connection));
@@ -166,6 +175,22 @@ pub(crate) fn reopen(core: &Arc<EngineCore>, handle: &TaskHandle) -> Option<Arc<
     key.seat?;
     let shared = core.connections.shared(key.server)?;
     Some(open(core, shared.configured(), key, Abilities::default()))
+}
+
+/// Opens the own connections of agents with access to processes that an earlier run left for them, so that people can
+/// freeze and end those. The shared process is taken over by its connection, which every start opens.
+pub(crate) fn open_kept(core: &Arc<EngineCore>) {
+    let snapshot = core.access.snapshot();
+    let agents = snapshot.all().into_iter().filter(|agent| agent.revoked.is_none());
+    let agents: Vec<AgentId> = agents.map(|agent| agent.id).collect();
+    for shared in core.connections.all().into_iter().filter(|connection| connection.key.seat.is_none()) {
+        for agent in core.connector.kept_seats(shared.server, &agents) {
+            let key = ConnectionKey { server: shared.server, seat: Some(agent) };
+            let mut connection = closed(core, &shared.configured(), key);
+            *connection.is_taking_over.get_mut() = true;
+            begin(core, connection);
+        }
+    }
 }
 
 /// Opens the agents' own connections that open tasks of an earlier run need.

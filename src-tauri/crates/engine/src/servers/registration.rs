@@ -6,6 +6,7 @@ use domain::ids::ServerId;
 use domain::task::status::GoneWhy;
 use futures::stream::{self, StreamExt};
 
+use crate::connections::kept_processes;
 use crate::engine::Engine;
 use crate::error::{EngineError, LedgerError};
 use crate::servers::open_connection;
@@ -40,6 +41,10 @@ impl Engine {
             if let Some(live) = connection.live() {
                 connection.set_live(None);
                 live.upstream.close(false).await;
+            } else {
+                // It may be on the way to a process that a keeper holds.
+                let why = "was not connected yet when its server was removed";
+                kept_processes::end(&self.core, connection.key, why).await;
             }
         }
         let core = &self.core;

@@ -58,7 +58,17 @@ impl ServerActor {
         }
     }
 
-    /// Closes an agent's own connection that was idle for long enough.
+    /// There is no process of an earlier run to take over any more. One is started only when somebody needs it.
+    pub(crate) fn not_taken_over(&mut self) {
+        if open_connection::is_idle(&self.core, &self.connection) && self.connection.leases.try_close() {
+            self.close_idle();
+        } else {
+            self.connect();
+        }
+    }
+
+    /// Closes an agent's own connection that was idle for long enough. That of a frozen server stays until it may go on,
+    /// unless its agent lost its access.
     pub(crate) fn close_when_idle(&mut self, now: Instant) {
         if self.connection.key.seat.is_none() {
             return;
@@ -68,7 +78,8 @@ impl ServerActor {
         match ends_at {
             Some(at) if at > now => self.idle_at = Some(at.min(now + self.core.policy.gateway.line_idle)),
             Some(_)
-                if !self.is_frozen()
+                if (self.connection.leases.is_unwanted() || !self.is_frozen())
+                    && !self.tracker.is_connecting()
                     && open_connection::is_idle(&self.core, &self.connection)
                     && self.connection.leases.try_close() =>
             {
@@ -80,7 +91,7 @@ impl ServerActor {
 
     fn close_idle(&mut self) {
         self.idle_at = None;
-        tracing::info!(server.name = %self.server.name, "an agent's own connection was not used and is ended");
+        tracing::info!(server.name = %self.server.name, "an agent's own connection is not used and is ended");
         self.core.connections.forget(&self.connection);
         self.connection.leave.cancel();
         if let Some(live) = self.connection.live() {

@@ -28,6 +28,10 @@ type Seat = (ServerId, Option<AgentId>);
 struct Seats {
     seats: Mutex<HashMap<Seat, Arc<ScriptedConnector>>>,
     lines: Mutex<Vec<ConnectionSpec>>,
+    /// Whose processes an earlier core left.
+    kept: Mutex<Vec<AgentId>>,
+    /// Whose of them were ended.
+    ended: Mutex<Vec<Option<AgentId>>>,
 }
 
 impl Seats {
@@ -53,6 +57,19 @@ impl Connector for Seats {
         Box::pin(async move {
             let connector = connector.ok_or_else(unreachable)?;
             connector.connect(server, line).await
+        })
+    }
+
+    fn kept_seats(&self, _server: ServerId, agents: &[AgentId]) -> Vec<AgentId> {
+        self.kept.lock().iter().copied().filter(|agent| agents.contains(agent)).collect()
+    }
+
+    fn end_kept(&self, _server: ServerId, seat: Option<AgentId>) -> PortFuture<'_, Vec<u32>> {
+        self.ended.lock().push(seat);
+        let ended = if seat.is_some() { vec![77] } else { Vec::new() };
+        Box::pin(async move {
+            tokio::time::sleep(SECOND).await;
+            ended
         })
     }
 }
@@ -162,6 +179,59 @@ async fn after_a_restart_a_line_with_an_open_task_is_taken_up_in_its_session() {
     world.until_phase(task, Phase::Done).await;
     let line = seats.lines().into_iter().rev().find(|line| line.seat.is_some()).expect("the line was opened");
     assert_eq!(line.session, Some(SessionKey::new("own")), "to be resumed where the task lives");
+}
+
+/// How the agent's own connection was asked for: whether only for a process that is there.
+fn own_lines(seats: &Seats) -> Vec<bool> {
+    seats.lines().iter().filter(|line| line.seat.is_some()).map(|line| line.kept_only).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_an_earlier_run_left_gets_its_connection_at_the_start_and_is_closed_when_it_is_idle() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    let other = world.agent(2).await;
+    world.until_up(id).await;
+    seats.kept.lock().push(agent);
+    world.restart().await;
+    world.until_true("it is taken over", || own.connection().is_some()).await;
+    assert_eq!(own_lines(&seats), [true], "and nothing is started for {other}");
+    world.pass(world.policy.gateway.line_idle * 2).await;
+    assert!(own.connection().is_none(), "nobody used it");
+    assert_eq!(seats.ended.lock().len(), 0, "it ended in the ordinary way");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_cannot_be_taken_over_is_ended_on_record_and_the_next_request_starts_one() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    seats.kept.lock().push(agent);
+    own.refuse_connections(Some(unreachable()));
+    world.restart().await;
+    world.until_true("it is ended", || !seats.ended.lock().is_empty()).await;
+    world.pass(60 * SECOND).await;
+    assert_eq!(own_lines(&seats), [true], "nothing is started while nobody needs it");
+    assert_eq!(*seats.ended.lock(), [Some(agent)], "it, and no other");
+    let page = world.registry.audit_page(None, 0, 1_000).await.expect("the log can be read");
+    let notes: Vec<String> = page.rows.into_iter().map(|row| row.event.note).collect();
+    let said = "process 77 of an earlier run could not be taken over";
+    assert!(notes.iter().any(|note| note == said), "{notes:?}");
+    own.refuse_connections(None);
+    let line = world.engine.line(id, agent, Abilities::default()).await.expect("it is started");
+    assert_eq!((line.seat, own_lines(&seats)), (Some(agent), vec![true, false]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_calls_while_its_process_is_looked_for_gets_one() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    seats.kept.lock().push(agent);
+    own.refuse_connections(Some(unreachable()));
+    world.restart().await;
+    world.until_true("it is being ended", || !seats.ended.lock().is_empty()).await;
+    own.refuse_connections(None);
+    let line = world.engine.line(id, agent, Abilities::default()).await.expect("it has a connection");
+    assert_eq!(line.seat, Some(agent));
+    assert_eq!(own_lines(&seats), [true, false], "first the process that was there, then a new one");
 }
 
 #[tokio::test(start_paused = true)]

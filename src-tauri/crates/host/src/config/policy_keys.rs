@@ -182,7 +182,7 @@ numbers! { GATEWAY_NAMES set_gateway GatewayPolicy:
 
 numbers! { KEEPING_NAMES set_keeping KeeperPolicy:
     alone_limit, kept_bytes, greeting_limit, handover_limit, proof_limit, input_bytes, input_messages, replies_kept,
-    confirm_wait,
+    confirm_wait, taken_over_at_once,
 }
 
 numbers! { COUNTING_NAMES set_counting CountingPolicy:

@@ -3,6 +3,7 @@
 //! The caller has checked consent. A missing secret ends the attempt before anything is contacted; its value goes to
 //! the transport and nowhere else. Read `connection.rs` next.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use domain::ports::{
 };
 use domain::server::{Era, Server, ServerAddress};
 use engine::runtime::supervisor::Supervisor;
-use keeper::{KeeperProgram, ServerWatch};
+use keeper::{KeeperProgram, RuntimeDir, ServerWatch};
 
 use super::connection::{Connection, ConnectionParts};
 use super::forwarder::Forwarder;
@@ -161,6 +162,9 @@ impl McpConnector {
         log: Option<LogMessages>,
     ) -> Connected {
         let id = ConnectionId::from_random((self.draw)());
+        let child = opened.child;
+        // A child that is resumed goes on asking what it was told in its handshake.
+        let abilities = opened.regained.as_ref().map_or(abilities, |resumed| resumed.abilities);
         let surroundings = ConnectionParts {
             policy: Arc::clone(&self.policy),
             supervisor: self.supervisor.clone(),
@@ -168,7 +172,6 @@ impl McpConnector {
             abilities,
             log,
         };
-        let child = opened.child;
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, surroundings);
         self.forwarder.add(&connection);
         Connected { id, upstream: Arc::new(McpUpstream::new(connection)), negotiated, child, events }
@@ -198,6 +201,22 @@ impl Connector for McpConnector {
 
     fn may_keep(&self) -> bool {
         self.opening.keeper.is_some()
+    }
+
+    fn kept_seats(&self, server: ServerId, agents: &[AgentId]) -> Vec<AgentId> {
+        let Some(keeper) = &self.opening.keeper else { return Vec::new() };
+        let names = agents.iter().map(|agent| kept_child_name(server, Some(*agent))).collect();
+        let there: BTreeSet<String> = keeper::names_with_children(&keeper.dir, names).into_iter().collect();
+        agents.iter().copied().filter(|agent| there.contains(&kept_child_name(server, Some(*agent)))).collect()
+    }
+
+    fn end_kept(&self, server: ServerId, seat: Option<AgentId>) -> PortFuture<'_, Vec<u32>> {
+        Box::pin(async move {
+            let Some(keeper) = &self.opening.keeper else { return Vec::new() };
+            let left = RuntimeDir::all_of(&keeper.dir, &kept_child_name(server, seat));
+            let ending = left.iter().map(|place| place.end_unclaimed(&self.policy));
+            futures::future::join_all(ending).await.into_iter().flatten().map(|child| child.pid).collect()
+        })
     }
 
     fn watch_processes(&self, leader: u32) -> Option<Box<dyn ProcessWatch>> {

@@ -271,7 +271,8 @@ impl Rig {
             augment: false,
             answer: Box::pin(std::future::pending()),
         };
-        let calls = ResumedChild { first_tag: 1_000, calls: calls.into_iter().zip(1..).map(resumed).collect() };
+        let calls = calls.into_iter().zip(1..).map(resumed).collect();
+        let calls = ResumedChild { abilities: Abilities::default(), first_tag: 1_000, calls };
         Self::with(Era::Legacy, LEGACY, &legacy_hello(), false, Abilities::default(), Some(calls), script)
     }
 

@@ -92,6 +92,8 @@ pub struct OpenContext {
     pub process: Option<ProcessListener>,
     /// How keepers are started; without it children end with this core.
     pub keeper: Option<KeeperProgram>,
+    /// Only a process that an earlier core left is connected to; none is started.
+    pub kept_only: bool,
     /// The token of the server behind the connections that are opened.
     pub(crate) token: Option<Arc<ServerToken>>,
     clients: Arc<http::Clients>,
@@ -107,14 +109,15 @@ impl OpenContext {
         children_dir: PathBuf,
     ) -> Self {
         let abilities = Abilities::default();
-        let (process, keeper, token) = (None, None, None);
-        Self { policy, supervisor, draw, children_dir, abilities, process, keeper, token, clients: Arc::default() }
+        let (process, keeper, kept_only, token, clients) = (None, None, false, None, Arc::default());
+        Self { policy, supervisor, draw, children_dir, abilities, process, keeper, kept_only, token, clients }
     }
 
     /// The same surroundings, for one connection.
     #[must_use]
     pub fn for_connection(&self, spec: &ConnectionSpec) -> Self {
-        Self { abilities: spec.abilities, process: spec.process.clone(), ..self.clone() }
+        let process = spec.process.clone();
+        Self { abilities: spec.abilities, process, kept_only: spec.kept_only, ..self.clone() }
     }
 }
 

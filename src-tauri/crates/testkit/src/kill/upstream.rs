@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::ids::{HandleId, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, ServerId, UpstreamTaskId};
 use domain::ports::{
     AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector,
     FreezeReading, ListedTasks, PortFuture, ProcessWatch, ToolFacts, Upstream, UpstreamError,
@@ -43,6 +43,14 @@ impl Connector for KillPointConnector {
 
     fn may_keep(&self) -> bool {
         self.inner.may_keep()
+    }
+
+    fn kept_seats(&self, server: ServerId, agents: &[AgentId]) -> Vec<AgentId> {
+        self.inner.kept_seats(server, agents)
+    }
+
+    fn end_kept(&self, server: ServerId, seat: Option<AgentId>) -> PortFuture<'_, Vec<u32>> {
+        self.inner.end_kept(server, seat)
     }
 
     fn watch_processes(&self, leader: u32) -> Option<Box<dyn ProcessWatch>> {

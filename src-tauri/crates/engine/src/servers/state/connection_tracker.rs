@@ -65,16 +65,21 @@ impl ConnectionTracker {
         }
     }
 
-    /// Whether the first connection is just being opened.
-    pub(crate) fn is_opening(&self) -> bool {
+    /// Whether a connection is just being opened.
+    pub(crate) fn is_connecting(&self) -> bool {
         match self.state {
-            ConnectionStage::Connecting => self.failures == 0,
+            ConnectionStage::Connecting => true,
             ConnectionStage::Idle
             | ConnectionStage::Up(_)
             | ConnectionStage::Waiting(_)
             | ConnectionStage::Closing
             | ConnectionStage::Ended => false,
         }
+    }
+
+    /// Whether the first connection is just being opened.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.is_connecting() && self.failures == 0
     }
 
     /// When connecting is tried again.

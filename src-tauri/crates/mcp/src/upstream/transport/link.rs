@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytestring::ByteString;
 use domain::ids::HandleId;
-use domain::ports::{Closure, FreezeReading, PortFuture, SendPermit};
+use domain::ports::{Abilities, Closure, FreezeReading, PortFuture, SendPermit};
 use domain::server::Era;
 use domain::task::payload::Payload;
 use futures_core::Stream;
@@ -255,6 +255,8 @@ pub struct OpenedLink {
 
 /// What a kept child (ruling 16) has for the core that resumes it.
 pub struct ResumedChild {
+    /// What the child was told that its agent can be asked; it is not told again.
+    pub abilities: Abilities,
     /// Tags below this may still be named by the child as progress tokens of an earlier core.
     pub first_tag: u64,
     /// Calls of an earlier core whose replies are still to come, or to be taken.

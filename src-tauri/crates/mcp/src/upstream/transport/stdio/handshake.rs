@@ -66,6 +66,12 @@ pub(crate) async fn open(
     {
         return Ok(opened);
     }
+    if ctx.kept_only {
+        return Err(OpenError::Unreachable {
+            why: format!("no process of `{}` that an earlier core left answers", launch.command),
+            hint: "It is started again with the next call.".into(),
+        });
+    }
     let opener = match known {
         None => Opener::Discover { patient: false },
         Some(Era::Modern) => Opener::Discover { patient: true },
@@ -215,7 +221,8 @@ impl<'a> Shake<'a> {
         // In the modern era it is never on the wire; it names this life of the child all the same.
         let session = format!("{:032x}", (self.ctx.draw)());
         if let (Some(kept), Some(belongs)) = (kept, belongs) {
-            let agreed = Agreed { era, version, hello: &hello, session: &session };
+            let abilities = self.ctx.abilities;
+            let agreed = Agreed { era, version, hello: &hello, session: &session, abilities };
             kept_child::leave_state(&kept, launch, belongs.name, &agreed);
         }
         let inbound = futures::stream::iter(self.early).chain(inbound).boxed();

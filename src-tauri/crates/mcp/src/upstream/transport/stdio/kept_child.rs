@@ -13,6 +13,7 @@ mod line_writer;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
+use domain::ports::Abilities;
 use domain::server::Era;
 use futures::StreamExt;
 use keeper::{
@@ -41,6 +42,29 @@ struct KeptState {
     version: String,
     hello: Box<RawValue>,
     session: String,
+    /// What it was told that its agent can be asked. Earlier versions did not keep it.
+    #[serde(default)]
+    abilities: KeptAbilities,
+}
+
+/// [`Abilities`], as they are kept.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct KeptAbilities {
+    sampling: bool,
+    roots: bool,
+    elicitation: bool,
+}
+
+impl From<Abilities> for KeptAbilities {
+    fn from(Abilities { sampling, roots, elicitation }: Abilities) -> Self {
+        Self { sampling, roots, elicitation }
+    }
+}
+
+impl From<KeptAbilities> for Abilities {
+    fn from(KeptAbilities { sampling, roots, elicitation }: KeptAbilities) -> Self {
+        Self { sampling, roots, elicitation }
+    }
 }
 
 /// Which keeper a child belongs to.
@@ -74,6 +98,7 @@ pub(crate) async fn resume(
     let wanted = fingerprint(belongs.name, launch);
     let client = client(belongs, ctx);
     let mut resumed = None;
+    let mut unwanted = Vec::new();
     for dir in RuntimeDir::all_of(&belongs.program.dir, belongs.name) {
         let connection = match client.connect(&dir).await {
             ConnectOutcome::Connected(connection) => *connection,
@@ -83,6 +108,8 @@ pub(crate) async fn resume(
                     hint: "Stop the other core; Taskwarden tries again automatically.".into(),
                 });
             }
+            // Whoever wants nothing but what is kept ends it, and says so.
+            ConnectOutcome::Unanswered if ctx.kept_only => continue,
             ConnectOutcome::Unanswered => {
                 dir.clear_after(&ctx.policy).await;
                 continue;
@@ -95,9 +122,15 @@ pub(crate) async fn resume(
             tracing::info!(child.name = %launch.command, "took up a child that was kept");
             resumed = Some(opened(launch, connection, state, version, ctx));
         } else {
-            tracing::debug!(child.name = %launch.command, "a kept child is not the one that is wanted; it is ended");
-            end_child_of(connection, ctx.policy.child_close_wait + ctx.policy.child_term_wait * 2).await;
+            unwanted.push(connection);
         }
+    }
+    if resumed.is_none() && ctx.kept_only {
+        return Ok(None);
+    }
+    for connection in unwanted {
+        tracing::debug!(child.name = %launch.command, "a kept child is not the one that is wanted; it is ended");
+        end_child_of(connection, ctx.policy.child_close_wait + ctx.policy.child_term_wait * 2).await;
     }
     Ok(resumed)
 }
@@ -136,7 +169,7 @@ fn opened(
         session: Some(state.session),
         resumed: true,
         child: Some(pid),
-        regained: Some(ResumedChild { first_tag: base + 1, calls }),
+        regained: Some(ResumedChild { abilities: state.abilities.into(), first_tag: base + 1, calls }),
     }
 }
 
@@ -182,6 +215,7 @@ pub(crate) struct Agreed<'a> {
     pub(crate) version: &'a str,
     pub(crate) hello: &'a RawValue,
     pub(crate) session: &'a str,
+    pub(crate) abilities: Abilities,
 }
 
 /// Leaves the keeper the state that the next core needs to resume this child.
@@ -196,6 +230,7 @@ pub(crate) fn leave_state(kept: &Kept, launch: &Launch, name: &str, agreed: &Agr
         version: agreed.version.to_owned(),
         hello: agreed.hello.to_owned(),
         session: agreed.session.to_owned(),
+        abilities: agreed.abilities.into(),
     };
     if let Ok(text) = serde_json::to_vec(&state) {
         kept.leave_state(text);

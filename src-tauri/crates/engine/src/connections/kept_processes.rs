@@ -1,0 +1,46 @@
+//! Takes over a process that an earlier run left running and that no open task needs (ruling 16), or ends it.
+//!
+//! No process is started for that. Whose connections are opened for it at a start is in `servers/open_connection.rs`.
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ports::{Connected, ConnectionSpec, UpstreamError};
+use domain::server::Server;
+
+use crate::connections::connection_key::ConnectionKey;
+use crate::core::EngineCore;
+
+/// Connects to the process that an earlier run left, and to no other. Where that fails, what is left of it is ended.
+pub(crate) async fn take_over(
+    core: &EngineCore,
+    server: &Server,
+    spec: &ConnectionSpec,
+) -> Result<Connected, UpstreamError> {
+    let slot = core.take_over_slots.acquire().await;
+    let outcome = core.connect(server, spec).await;
+    drop(slot);
+    if outcome.is_err() {
+        tracing::warn!(server.name = %server.name, "a process of an earlier run could not be taken over; it is ended");
+        let key = ConnectionKey { server: server.id, seat: spec.seat };
+        end(core, key, "of an earlier run could not be taken over").await;
+    }
+    outcome
+}
+
+/// Ends a process that is kept and that nobody is connected to, and records that and why, as words after its number.
+pub(crate) async fn end(core: &EngineCore, key: ConnectionKey, why: &str) {
+    let ended = core.connector.end_kept(key.server, key.seat).await;
+    if ended.is_empty() {
+        return;
+    }
+    let facts = ended.into_iter().map(|process| AuditEvent {
+        at: core.time.now(),
+        actor: Actor::System("kept_processes"),
+        verb: Verb::ProcessEnded,
+        subject: Subject::Server(key.server),
+        note: format!("process {process} {why}"),
+    });
+    match core.registry.record(facts.collect()).await {
+        Ok(()) => {}
+        Err(error) => tracing::warn!(%error, "the end of a kept process could not be recorded"),
+    }
+}
