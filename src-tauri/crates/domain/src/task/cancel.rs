@@ -9,7 +9,7 @@ use super::{Attention, Effect, EscalationStep, Refusal, TaskHandle, Told, Transi
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::task::decider::Decider;
-use crate::task::status::{CancelRequest, CancelState, Delivery, Intent, ServerView, TaskStatus};
+use crate::task::status::{CancelRequest, CancelState, Delivery, Intent, SentCancel, ServerView, TaskStatus};
 use crate::time::Timestamp;
 
 impl TaskHandle {
@@ -179,6 +179,23 @@ impl TaskHandle {
     #[must_use]
     pub fn is_cancel_due(&self) -> bool {
         !self.is_over() && self.cancel_request().is_some_and(|cancel_request| cancel_request.delivery.is_pending())
+    }
+
+    /// How the cancel counts in the record of its server; `None` when none was sent.
+    #[must_use]
+    pub fn sent_cancel(&self) -> Option<SentCancel> {
+        let request = self.cancel_request()?;
+        let was_sent = match request.delivery {
+            Delivery::Sent { .. } | Delivery::Acknowledged { .. } => true,
+            Delivery::Recorded | Delivery::Refused { .. } => request.sent.is_some(),
+        };
+        if !was_sent {
+            return None;
+        }
+        if self.view.task().is_none() {
+            return Some(SentCancel::OfCall);
+        }
+        self.stop_state().map(SentCancel::OfTask)
     }
 
     /// How far the cancel request got; `None` when there is none.

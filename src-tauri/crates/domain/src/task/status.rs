@@ -11,7 +11,7 @@ mod phase;
 mod server_view;
 
 pub use contact::{Contact, GoneWhy, Miss, Needs};
-pub use intent::{CancelRequest, CancelState, Delivery, Intent};
+pub use intent::{CancelRequest, CancelState, Delivery, Intent, SentCancel};
 pub use phase::{Phase, PhaseGroup};
 pub use server_view::{GateReason, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 

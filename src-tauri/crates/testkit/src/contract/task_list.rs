@@ -325,7 +325,10 @@ async fn check_cancels(registry: &dyn Registry) {
     let ends = [
         (Some((TaskStatus::Cancelled, 40)), Delivery::Acknowledged { at: at(BASE) }),
         (Some((TaskStatus::Cancelled, 10)), Delivery::Acknowledged { at: at(BASE) }),
-        (Some((TaskStatus::Cancelled, 90)), Delivery::Recorded),
+        (Some((TaskStatus::Cancelled, 90)), Delivery::Sent { at: at(BASE), attempts: 1 }),
+        // The server cancelled it by itself: nothing was sent.
+        (Some((TaskStatus::Cancelled, 5)), Delivery::Recorded),
+        (None, Delivery::Recorded),
         (Some((TaskStatus::Failed(None), 10)), Delivery::Acknowledged { at: at(BASE) }),
         (None, Delivery::Refused { at: at(BASE), why: "no".into() }),
         (None, Delivery::Sent { at: at(BASE), attempts: 1 }),
@@ -334,7 +337,9 @@ async fn check_cancels(registry: &dyn Registry) {
         let mut handle = FIXTURES.task(number, BASE, &format!("stop-{number}"));
         handle.server = server;
         let version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
-        let cancel_request = CancelRequest::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
+        let sent = (delivery != Delivery::Recorded).then(|| at(BASE));
+        let request = CancelRequest::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
+        let cancel_request = CancelRequest { sent, ..request };
         let mut next = TaskHandle { version, intent: Intent::Cancel(cancel_request), ..handle };
         if let Some((status, took)) = end {
             next.view = working(&format!("stop-{number}"), at(BASE));
@@ -355,8 +360,19 @@ async fn check_cancels(registry: &dyn Registry) {
         ..never_left
     };
     registry.admit(commit_of(&never_left, Phase::Cancelled)).await.expect("admitted");
-    let want = CancelFacts { asked: 6, stopped: 3, finished_anyway: 1, refused: 1, median_ms: Some(40) };
-    assert_eq!(registry.cancels(server).await, Ok(want), "asked is all that a server could hear of; one is still open");
+    let delivery = Delivery::Sent { at: at(BASE), attempts: 1 };
+    let request = CancelRequest::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
+    let plain = domain::task::status::ServerView::Awaiting {
+        since: at(BASE),
+        host: domain::ids::HostId::from_random(1),
+        round: 0,
+    };
+    let call =
+        TaskHandle { server, view: plain, intent: Intent::Cancel(request), ..FIXTURES.task(298, BASE, "stop-298") };
+    registry.admit(commit_of(&call, Phase::Cancelling)).await.expect("admitted");
+    let want = CancelFacts { asked: 6, stopped: 3, finished_anyway: 1, refused: 1, no_reply: 1, median_ms: Some(40) };
+    let said = "asked is what was sent and can be answered; one is still open";
+    assert_eq!(registry.cancels(server).await, Ok(want), "{said}");
 }
 
 async fn check_user_data(registry: &dyn Registry) {

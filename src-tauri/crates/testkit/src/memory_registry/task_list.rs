@@ -8,7 +8,7 @@ use domain::ports::{
 };
 use domain::raw_message::{RawMessage, RawNote};
 use domain::task::figures::{CountedState, TaskTally};
-use domain::task::status::{CancelState, Intent};
+use domain::task::status::{CancelState, Intent, SentCancel};
 use domain::time::Timestamp;
 
 use crate::memory_registry::store::{MemoryStore, StoredTask};
@@ -115,16 +115,23 @@ pub(crate) fn cancels(state: &MemoryStore, server: domain::ids::ServerId) -> Can
             Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request,
             Intent::None | Intent::Unwatched { .. } => continue,
         };
-        let state = handle.stop_state();
-        facts.asked += u64::from(state != Some(CancelState::EndedHere));
+        let state = match handle.sent_cancel() {
+            None => continue,
+            Some(SentCancel::OfCall) => {
+                facts.no_reply += 1;
+                continue;
+            }
+            Some(SentCancel::OfTask(state)) => state,
+        };
+        facts.asked += 1;
         match state {
-            Some(CancelState::Stopped) => {
+            CancelState::Stopped => {
                 facts.stopped += 1;
                 took.extend(handle.ended_at().map(|end| end.since(cancel_request.at).as_millis()));
             }
-            Some(CancelState::FinishedAnyway) => facts.finished_anyway += 1,
-            Some(CancelState::Refused) => facts.refused += 1,
-            Some(CancelState::Asked | CancelState::Acknowledged | CancelState::EndedHere) | None => {}
+            CancelState::FinishedAnyway => facts.finished_anyway += 1,
+            CancelState::Refused => facts.refused += 1,
+            CancelState::Asked | CancelState::Acknowledged | CancelState::EndedHere => {}
         }
     }
     took.sort_unstable();

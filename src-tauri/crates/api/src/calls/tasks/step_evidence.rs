@@ -3,7 +3,7 @@
 //! It decides nothing: which step may be taken, and what counts as stopped, is the domain's.
 
 use domain::ports::CancelFacts;
-use domain::task::status::{CancelRequest, CancelState};
+use domain::task::status::{CancelRequest, CancelState, SentCancel};
 use domain::task::{EscalationStep, ProcessEnd, TakenStep, TaskHandle};
 use domain::time::Timestamp;
 
@@ -14,14 +14,20 @@ use crate::format::time::{count, span_ms};
 impl CancelRecordDto {
     /// The record of a server, without the request of this task while that is open.
     pub(crate) fn of(facts: CancelFacts, server: &str, task: &TaskHandle) -> Option<Self> {
-        let is_open = task.cancel_request().is_some() && task.ended_at().is_none();
-        let asked = facts.asked.saturating_sub(u64::from(is_open));
+        let own = task.sent_cancel().filter(|_| task.ended_at().is_none());
+        let asked = facts.asked.saturating_sub(u64::from(matches!(own, Some(SentCancel::OfTask(_)))));
+        let no_reply = facts.no_reply.saturating_sub(u64::from(own == Some(SentCancel::OfCall)));
         if asked == 0 {
             return None;
         }
         let half = facts.median_ms.map(|median| format!(", half within {}", seconds(median))).unwrap_or_default();
         let cancels = if asked == 1 { "cancel" } else { "cancels" };
-        let sentence = format!("{server} obeyed {} of {asked} {cancels}{half}", facts.stopped);
+        let silent = if no_reply == 0 {
+            String::new()
+        } else {
+            format!("; {no_reply} more without a task, to which MCP has no reply")
+        };
+        let sentence = format!("{server} obeyed {} of {asked} {cancels}{half}{silent}", facts.stopped);
         Some(Self { asked, obeyed: facts.stopped, median_ms: facts.median_ms, sentence })
     }
 }

@@ -273,10 +273,10 @@ impl TaskListQuery {
     }
 }
 
-/// How the cancels of a server ended, over all its tasks that are kept. What is neither is still open.
+/// How the cancels that were sent to a server ended, over all its tasks that are kept. What is neither is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CancelFacts {
-    /// Cancels that people requested of what was sent to it.
+    /// Cancels of tasks that were sent to it.
     pub asked: u64,
     /// The server says it cancelled.
     pub stopped: u64,
@@ -284,6 +284,8 @@ pub struct CancelFacts {
     pub finished_anyway: u64,
     /// The server refused.
     pub refused: u64,
+    /// Cancels of calls without a task that were sent to it: MCP has no reply to them.
+    pub no_reply: u64,
     /// Half of those cancelled ended within this, in milliseconds; `None` when none did.
     pub median_ms: Option<u64>,
 }

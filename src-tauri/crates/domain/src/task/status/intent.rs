@@ -101,6 +101,25 @@ impl CancelRequest {
     }
 }
 
+/// How a cancel that was sent counts in the record of its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentCancel {
+    /// The server could say something to it; how far it got.
+    OfTask(CancelState),
+    /// It was a notification about a call without a task, to which MCP has no reply.
+    OfCall,
+}
+
+impl SentCancel {
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OfTask(state) => state.word(),
+            Self::OfCall => "noReply",
+        }
+    }
+}
+
 /// How far a cancel request got, in the words of promise R1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelState {

@@ -1,7 +1,7 @@
 //! Wishes: to stop, to revoke, to look away.
 
 use super::*;
-use crate::task::status::{CancelState, Delivery, Phase};
+use crate::task::status::{CancelState, Delivery, Phase, SentCancel};
 use crate::task::{Effect, Refusal};
 
 #[test]
@@ -77,6 +77,21 @@ fn the_stop_of_a_plain_call_is_only_asked_because_nobody_acknowledges_a_notice()
     let left = asked.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
     assert_eq!(left.stop_state(), Some(CancelState::Asked), "the notice left; the server said nothing");
     assert_eq!(left.deliver_at(), None, "and it is not sent again");
+}
+
+#[test]
+fn only_a_cancel_that_was_sent_of_a_task_counts_as_one_that_its_server_can_obey() {
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.sent_cancel(), None, "its server has not heard of it");
+    let ended = asked.observe(&completed(30), &policy()).next;
+    assert_eq!(ended.sent_cancel(), None, "and never will");
+    let sent = asked.cancel_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    assert_eq!(sent.sent_cancel(), Some(SentCancel::OfTask(CancelState::Asked)));
+    let finished = sent.observe(&completed(30), &policy()).next;
+    assert_eq!(finished.sent_cancel(), Some(SentCancel::OfTask(CancelState::FinishedAnyway)));
+    let call = awaiting().cancel(ann(), None, at(20)).expect("it runs").next;
+    let told = call.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    assert_eq!((call.sent_cancel(), told.sent_cancel()), (None, Some(SentCancel::OfCall)), "MCP has no reply to it");
 }
 
 #[test]

@@ -214,7 +214,7 @@ impl SqliteRegistry {
         Ok(found.into_iter().map(|(handle, _)| handle).collect())
     }
 
-    /// How the cancels of a server ended. A call of which nothing ran there is none of them.
+    /// How the cancels that were sent to a server ended. Rows of earlier versions have one for a call that never left.
     pub(crate) async fn read_cancels(&self, server: ServerId) -> Result<CancelFacts, RegistryError> {
         let failed = || self.base.failed("count cancels");
         let mut reader = self.reader().await?;
@@ -230,6 +230,10 @@ impl SqliteRegistry {
         for row in &found {
             let (word, count): (&str, i64) = (row.try_get(0).map_err(failed())?, row.try_get(1).map_err(failed())?);
             let count = unsigned(count);
+            if word == "noReply" {
+                facts.no_reply = count;
+                continue;
+            }
             facts.asked = facts.asked.saturating_add(count);
             match word {
                 "stopped" => facts.stopped = count,

@@ -158,14 +158,14 @@ fn answered(request: &InputRequest) -> Option<(i64, String)> {
     }
 }
 
-/// How far a cancel got, and how long the task took from it to its end.
+/// How a cancel that was sent counts, and how long the task took from it to its end.
 fn stop(handle: &TaskHandle) -> Option<(&'static str, Option<i64>)> {
     let wish = match &handle.intent {
         Intent::Cancel(wish) | Intent::Revoked(wish) => wish,
         Intent::None | Intent::Unwatched { .. } => return None,
     };
     let took = |end: Timestamp| i64::try_from(end.since(wish.at).as_millis()).unwrap_or(i64::MAX);
-    handle.stop_state().map(|state| (state.word(), handle.ended_at().map(took)))
+    handle.sent_cancel().map(|sent| (sent.word(), handle.ended_at().map(took)))
 }
 
 impl EncodedTask {
