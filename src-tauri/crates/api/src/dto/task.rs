@@ -288,9 +288,7 @@ fn asked_elsewhere(task: &TaskHandle) -> Vec<String> {
 }
 
 pub(crate) fn elapsed_ms(task: &TaskHandle, over: bool, now: Timestamp) -> u64 {
-    let end = if over { task.ended_at().unwrap_or(task.changed) } else { now };
-    let waiting = task.paused_since.map_or(0, |since| millis(end.since(since)));
-    millis(end.since(task.created)).saturating_sub(task.paused_ms).saturating_sub(waiting)
+    millis(task.worked(if over { task.changed } else { now }))
 }
 
 const fn who_is_asked(audience: Audience) -> WhoIsAsked {

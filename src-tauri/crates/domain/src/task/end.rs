@@ -3,12 +3,14 @@
 //! A question that ends unanswered is withdrawn; one whose answer was sent is confirmed. Whether something ended is
 //! decided in `observation`, `call.rs` and `input_request/answer.rs`.
 
+use std::time::Duration;
+
 use super::{Attention, Effect, Origin, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::RequestKey;
 use crate::task::input_request::{AnswerAction, AskDoor, RequestState};
 use crate::task::payload::PayloadKind;
-use crate::task::status::Delivery;
+use crate::task::status::{Contact, Delivery, ServerView};
 use crate::time::Timestamp;
 
 impl Transition {
@@ -95,16 +97,25 @@ impl Transition {
             Origin::Discovered | Origin::Adopted => false,
         };
         if began_here {
-            self.learned_ms = Some(self.next.worked_ms(now));
+            self.learned_ms = Some(u64::try_from(self.next.worked(now).as_millis()).unwrap_or(u64::MAX));
         }
     }
 }
 
 impl TaskHandle {
-    /// Milliseconds since admission, waiting for people not counted.
-    fn worked_ms(&self, now: Timestamp) -> u64 {
-        let millis = |span: std::time::Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        let waiting = self.paused_since.map_or(0, |since| millis(now.since(since)));
-        millis(now.since(self.created)).saturating_sub(self.paused_ms).saturating_sub(waiting)
+    /// How long it worked from its admission to its end, or until now while it has none. Time that it waited for people or
+    /// stood still in a pause is not counted, and none after contact ended: what it did since then is not known.
+    #[must_use]
+    pub fn worked(&self, now: Timestamp) -> Duration {
+        let contact_ended = if let ServerView::Unanswered { since, .. } = &self.view {
+            Some(*since)
+        } else if let Contact::Gone { seen, .. } = &self.contact {
+            Some(*seen)
+        } else {
+            None
+        };
+        let end = self.ended_at().or(contact_ended).unwrap_or(now);
+        let paused = self.paused_since.map_or(Duration::ZERO, |since| end.since(since));
+        end.since(self.created).saturating_sub(Duration::from_millis(self.paused_ms)).saturating_sub(paused)
     }
 }

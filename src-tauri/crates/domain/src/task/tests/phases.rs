@@ -87,6 +87,20 @@ fn waiting_for_a_person_never_uses_up_the_time_of_a_task() {
 }
 
 #[test]
+fn the_time_that_a_task_worked_leaves_out_a_pause_and_ends_with_contact() {
+    let begun = with_task(&limited(Duration::from_secs(60)));
+    let since_begin = |end: i64| at(end).since(begun.created);
+    assert_eq!(begun.worked(at(30_000)), since_begin(30_000));
+    let frozen = begun.processes_frozen(true, at(30_000)).next;
+    assert_eq!(frozen.worked(at(50_000)), since_begin(30_000), "it stands still");
+    let goes_on = frozen.processes_frozen(false, at(50_000)).next;
+    assert_eq!(goes_on.worked(at(55_000)), since_begin(35_000));
+    let call = awaiting();
+    let unconfirmed = call.reply_lost("gone", at(40_000)).next;
+    assert_eq!(unconfirmed.worked(at(90_000)), at(40_000).since(call.created), "nobody knows what it did since");
+}
+
+#[test]
 fn being_late_is_told_once_and_again_only_for_a_new_time() {
     let handle = with_task(&limited(Duration::from_secs(60)));
     assert_eq!(handle.next_tick(&policy()), Some(at(60_000)));

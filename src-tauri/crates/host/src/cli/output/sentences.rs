@@ -287,10 +287,19 @@ pub(crate) fn how_it_began(task: &TaskDto) -> &'static str {
     }
 }
 
-/// How long it worked, without the time it waited for people.
+/// How long it worked, without the time it waited for people or was paused.
 pub(crate) fn time_worked(task: &TaskDto) -> String {
-    let asked = if task.requests.is_empty() { "" } else { ", not counting the time it waited for people" };
-    if task.over { format!("took {}{asked}", elapsed(task)) } else { format!("worked {} so far{asked}", elapsed(task)) }
+    let without = match (task.requests.is_empty(), task.paused_ms > 0 || task.paused_since.is_some()) {
+        (true, false) => "",
+        (true, true) => ", not counting the time it was paused",
+        (false, _) => ", not counting the time it waited for people",
+    };
+    let took = elapsed(task);
+    match (task.over, task.phase.0) {
+        (true, _) => format!("took {took}{without}"),
+        (false, Phase::Unconfirmed | Phase::Lost) => format!("worked {took} until contact ended{without}"),
+        (false, _) => format!("worked {took} so far{without}"),
+    }
 }
 
 /// The command that decides about a held result, with its four outcomes.

@@ -103,9 +103,9 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
     if let Some(stopped) = &escalation.stopped {
         let at = moment(&stopped.at).map(|at| time::ago(at, now)).unwrap_or_default();
         screen.line(&match stopped.by {
-            StoppedByDto::Server => format!("  stopped {at}: its server said how it ended"),
+            StoppedByDto::Server => format!("  ended {at}: its server said how"),
             StoppedByDto::NothingRan => format!("  over {at}: nothing of it ran on its server"),
-            StoppedByDto::Processes => format!("  stopped {at}: its processes were seen to be gone"),
+            StoppedByDto::Processes => format!("  ended {at}: its processes were seen to be gone"),
         });
     }
     show_offered(escalation, screen);

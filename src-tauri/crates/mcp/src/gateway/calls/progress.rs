@@ -262,7 +262,7 @@ impl<'a> ProgressSender<'a> {
         self.heartbeat_at = Instant::now() + self.context.state.policy.gateway.progress_every;
         let Some(token) = self.token() else { return };
         // A call that was joined has run for longer than this sender; an earlier one may have told its client so.
-        let ran = handle.map_or(self.begun.elapsed(), |handle| self.context.state.clock.now().since(handle.created));
+        let ran = handle.map_or(self.begun.elapsed(), |handle| handle.worked(self.context.state.clock.now()));
         self.sent = if self.has_forwarded || handle.is_some_and(|handle| handle.progress.is_some()) {
             self.sent + STEP
         } else {

@@ -51,7 +51,7 @@ async fn background(
 ) -> String {
     let now = context.state.clock.now();
     let (task, server) = (lookup::short_id(context, handle.id).await, context.state.server_name(handle.server));
-    let ran = now.since(handle.created);
+    let ran = handle.worked(now);
     let held = preview::why_held(context, handle);
     let message = modern_task::message(handle, &agent_view(handle, now));
     let message = message.as_deref();
