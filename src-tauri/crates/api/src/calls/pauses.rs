@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
-use domain::server::pause::{Pause, PauseSubject, SendWaiting};
+use domain::server::pause::{Pause, PauseRefused, PauseSubject, SendWaiting};
 use domain::task::TaskHandle;
-use engine::StartPause;
+use engine::{EngineError, StartPause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -114,7 +114,15 @@ impl Api {
         check_hold(subject, input.hold_results)?;
         let by = caller.person.clone().into();
         let start = StartPause { subject, by, reason, holds_results: input.hold_results };
-        let pause = live.engine.pause(start).await?;
+        let name = input.agent.as_deref().or(input.server.as_deref()).unwrap_or_default();
+        let pause = live.engine.pause(start).await.map_err(|error| match error {
+            EngineError::Pause(PauseRefused::AlreadyPaused(_)) => ApiError::new(
+                Code::Refused,
+                error.to_string(),
+                format!("`taskwarden pauses list` shows what waits, `taskwarden unpause {name}` ends it."),
+            ),
+            error => error.into(),
+        })?;
         let waiting = live.engine.waiting_calls(subject).len();
         self.pause_dto(&pause, waiting, &mut self.names().await?).await
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
-use crate::task::status::{Contact, GateReason, Intent, Outcome, ServerView, TaskStatus, Ttl};
+use crate::task::status::{Contact, GateReason, Intent, Outcome, REMOVED_BEFORE_SENT, ServerView, TaskStatus, Ttl};
 use crate::task::{HoldReason, HoldVerdict, ResultHold, TaskHandle};
 use crate::time::Timestamp;
 use crate::tokens::{are_free, grouped};
@@ -74,6 +74,8 @@ pub enum OwnFailure {
     NoResult,
     /// The call was given up while nothing of it ran on the server.
     GivenUp,
+    /// A person removed the server before the call was sent.
+    ServerRemoved,
     /// The reply can no longer arrive.
     ReplyLost,
     /// In words that the agent was shown before.
@@ -89,6 +91,7 @@ impl OwnFailure {
             Self::WithoutReason => Arc::from(WITHOUT_REASON),
             Self::NoResult => Arc::from(NO_RESULT),
             Self::GivenUp => Arc::from(GIVEN_UP),
+            Self::ServerRemoved => Arc::from(SERVER_REMOVED),
             Self::ReplyLost => Arc::from(REPLY_LOST),
             Self::Told(words) => Arc::clone(words),
         }
@@ -107,6 +110,7 @@ impl OwnFailure {
             WITHOUT_REASON => Self::WithoutReason,
             NO_RESULT => Self::NoResult,
             GIVEN_UP => Self::GivenUp,
+            SERVER_REMOVED => Self::ServerRemoved,
             REPLY_LOST => Self::ReplyLost,
             _ => Self::Told(Arc::clone(kept)),
         }
@@ -123,6 +127,7 @@ const FROZEN: &str = "A person paused the server. The task goes on when the paus
 const WITHHELD: &str = "withheld";
 const WITHOUT_REASON: &str = "withoutReason";
 const NO_RESULT: &str = "noResult";
+const SERVER_REMOVED: &str = "serverRemoved";
 const GIVEN_UP: &str = "givenUp";
 const REPLY_LOST: &str = "replyLost";
 
@@ -309,6 +314,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
             | TaskStatus::InputRequired
             | TaskStatus::Other(_) => ours(OwnFailure::NoResult),
         },
+        ServerView::NotSent { why } if why == REMOVED_BEFORE_SENT => ours(OwnFailure::ServerRemoved),
         ServerView::NotSent { .. } => ours(OwnFailure::GivenUp),
         ServerView::Unanswered { .. } => ours(OwnFailure::ReplyLost),
         ServerView::Awaiting { .. }

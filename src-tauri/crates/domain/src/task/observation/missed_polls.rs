@@ -11,7 +11,7 @@ use crate::policy::Policy;
 use crate::raw_message::{Direction, RawText};
 use crate::server::ServerAct;
 use crate::task::input_request::AskDoor;
-use crate::task::status::{Contact, GoneWhy, Miss, Needs, RpcError};
+use crate::task::status::{Contact, GoneWhy, Miss, Needs, REMOVED_BEFORE_SENT, RpcError};
 use crate::task::{Attention, Effect, TaskHandle, Transition};
 use crate::time::Timestamp;
 
@@ -109,7 +109,7 @@ impl TaskHandle {
         }
         if self.view.is_gated() {
             return match why {
-                GoneWhy::ServerRemoved => self.not_sent("its server was removed before the call was sent", now),
+                GoneWhy::ServerRemoved => self.not_sent(REMOVED_BEFORE_SENT, now),
                 GoneWhy::Unknown
                 | GoneWhy::Expired
                 | GoneWhy::ProcessEnded(_)

@@ -128,6 +128,9 @@ impl From<PauseSubject> for GateReason {
     }
 }
 
+/// Why a call was not sent whose server a person removed while it waited.
+pub(crate) const REMOVED_BEFORE_SENT: &str = "its server was removed before the call was sent";
+
 /// What the server says. One variant a stage of a call's life on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerView {

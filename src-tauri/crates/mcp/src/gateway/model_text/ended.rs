@@ -177,6 +177,11 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
              here. Nothing of it runs on the server."
                 .to_owned()
         }
+        OwnFailure::ServerRemoved => {
+            "This call was not sent: it waited, and a person removed the server from Taskwarden before it left. Nothing of it \
+             was done. Do not repeat the call unless the user asks for it."
+                .to_owned()
+        }
         OwnFailure::ReplyLost => reply_lost(),
         OwnFailure::Told(words) => words.to_string(),
     }

@@ -69,6 +69,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("lost: the server was removed", lost(GoneWhy::ServerRemoved)),
         ("reply lost", ended::failed(&OwnFailure::ReplyLost)),
         ("given up", ended::failed(&OwnFailure::GivenUp)),
+        ("server removed before it was sent", ended::failed(&OwnFailure::ServerRemoved)),
         ("no result", ended::failed(&OwnFailure::NoResult)),
         ("failed without a reason", ended::failed(&OwnFailure::WithoutReason)),
         ("failed without words", ended::without_words().to_owned()),
