@@ -9,7 +9,7 @@ use domain::ids::HandleId;
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage};
 use domain::task::TaskHandle;
 use domain::task::status::halted::HaltedTaskState;
-use domain::task::status::{CancelRequest, Delivery};
+use domain::task::status::{CancelRequest, Delivery, Phase};
 use domain::time::Timestamp;
 use engine::StartHalt;
 use schemars::JsonSchema;
@@ -56,6 +56,27 @@ pub struct ResumeHalt {
 pub struct HaltRetried {
     /// Tasks whose cancels nobody had confirmed, and which can be asked.
     pub asked: u64,
+}
+
+/// How many tasks may still run, and of how many of them nothing can be learnt any more.
+fn unsettled_words(unsettled: u64, unknown: u64) -> String {
+    let count = |many| crate::format::time::count(many, "task");
+    match unknown {
+        0 => format!("{} of this halt may still run", count(unsettled)),
+        _ if unknown >= unsettled => {
+            format!("whether {} of this halt still run cannot be known: contact with them ended", count(unsettled))
+        }
+        _ => format!(
+            "{} of this halt may still run, and whether {} do cannot be known: contact with them ended",
+            count(unsettled - unknown),
+            count(unknown)
+        ),
+    }
+}
+
+/// Whether no further word of it can come, though it did not end.
+fn is_beyond_reach(task: &HaltedTaskDto) -> bool {
+    task.state == HaltedTaskStateDto::NotConfirmed && matches!(task.phase.0, Phase::Lost | Phase::Unconfirmed)
 }
 
 /// A task of a halt, as last read.
@@ -137,9 +158,10 @@ impl Api {
             let tasks = self.halted_tasks(&halt, &mut self.names().await?).await?;
             let unsettled = counts(tasks.values()).unsettled();
             if unsettled > 0 {
+                let unknown = tasks.values().filter(|task| is_beyond_reach(&task.shown)).count();
                 return Err(ApiError::new(
                     Code::Refused,
-                    format!("{} of this halt may still run", crate::format::time::count(unsettled, "task")),
+                    unsettled_words(unsettled, u64::try_from(unknown).unwrap_or(u64::MAX)),
                     "`taskwarden halt` lists them; `taskwarden resume acknowledged --with-open` goes on all the same.",
                 ));
             }

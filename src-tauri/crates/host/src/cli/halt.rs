@@ -208,6 +208,9 @@ fn print_halt(halt: &HaltDto, screen: &Screen) {
         screen.line(&format!("{} by {} at {}", stage_done(step.stage), one_line(&step.by), step.at));
     }
     match halt.next_stage {
+        Some(RecoveryStageDto::Acknowledged) if counts.unsettled() > 0 => {
+            screen.line("Next, once you have seen what may still run: `taskwarden resume acknowledged --with-open`");
+        }
         Some(stage) => screen.line(&format!("Next: `taskwarden resume {}`", stage_word(stage))),
         None => screen.line("The halt is over."),
     }

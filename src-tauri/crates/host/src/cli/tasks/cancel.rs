@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
+use api::calls::OneTask;
 use api::calls::plans::MakePlan;
+use api::calls::tasks::ShownTask;
 use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
 use api::dto::pause::TaskPauseKind;
 use api::dto::plan::BulkActDto;
@@ -69,8 +71,11 @@ pub(crate) async fn cancel(command: CancelArgs, config: &Config, screen: &Screen
     }
     let core = CoreClient::attach(config)?;
     let is_one = ids.len() == 1;
-    if !is_one && !yes {
-        confirm(ids.len(), screen).await?;
+    if !is_one {
+        check_named(&ids, &core).await?;
+        if !yes {
+            confirm(ids.len(), screen).await?;
+        }
     }
     let input = CancelTasks { ids, query: None, expect: None, reason, wait: None };
     let list: CancelList = core.request("tasks.cancel", &input).await?;
@@ -118,6 +123,31 @@ fn revoked_words(agent: Option<&str>) -> String {
         None => "No agent has this task, so no handle was revoked; it is cancelled as by `taskwarden tasks cancel`."
             .to_owned(),
     }
+}
+
+/// Refuses words that name no task, before anybody is asked to confirm.
+async fn check_named(ids: &[String], core: &CoreClient) -> Result<(), ApiError> {
+    /// Words that an error names. Judgement: enough to see what went wrong.
+    const NAMED: usize = 5;
+    let mut unknown = Vec::new();
+    for id in ids {
+        match core.request::<ShownTask>("tasks.show", &OneTask { id: id.clone() }).await {
+            Ok(_) => {}
+            Err(error) if matches!(error.code, Code::NotFound | Code::Usage) => unknown.push(one_line(id)),
+            Err(error) => return Err(error),
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<String> = unknown.iter().take(NAMED).map(|word| format!("`{word}`")).collect();
+    let more = unknown.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Err(ApiError::new(
+        Code::NotFound,
+        format!("no task is named {}{more}", named.join(", ")),
+        "Nothing was cancelled. `taskwarden tasks list` shows the tasks with their handles.",
+    ))
 }
 
 async fn confirm(many: usize, screen: &Screen) -> Result<(), ApiError> {
