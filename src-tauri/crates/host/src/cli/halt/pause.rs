@@ -107,11 +107,20 @@ pub(crate) async fn unpause(command: UnpauseArgs, config: &Config, screen: &Scre
 pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
         PausesCommand::List => {
-            let list: PauseList = CoreClient::attach_or_read(config).await?.request("pauses.list", &Nothing {}).await?;
-            print(&list, screen)
+            let core = CoreClient::attach_or_read(config).await?;
+            let list: PauseList = core.request("pauses.list", &Nothing {}).await?;
+            let printed = print(&list, screen)?;
+            if core.is_read_only() && !list.pauses.is_empty() && !screen.is_json() {
+                screen.note(NO_CORE);
+            }
+            Ok(printed)
         }
     }
 }
+
+/// Beside what is on record, where no core enforces it.
+const NO_CORE: &str = "No core runs: no call reaches a server. Frozen processes stay frozen for ten minutes and end then. \
+                       `taskwarden serve` starts one.";
 
 /// Who paused it, when and why: `Paused by ada 3 min ago: wrong month.`
 pub(in crate::cli) fn who(pause: &PauseDto) -> String {
