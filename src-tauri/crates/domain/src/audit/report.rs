@@ -3,11 +3,13 @@
 //! A pure fold over rows in the order of their numbers. It looks nothing up: names, and what is not in the log, are for
 //! whoever shows the report. A task counts in the month in which it began, a decision in the month in which it was made.
 
+mod cancels;
 mod figures;
 mod month;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use self::cancels::{CancelAnswer, CancelTally, CancelledEnd, TaskCancel};
 use super::Verb;
 use crate::time::Timestamp;
 
@@ -51,7 +53,7 @@ pub struct MonthReport {
     began: HashSet<String>,
     considered: HashSet<String>,
     asked: HashMap<String, Timestamp>,
-    cancels: HashMap<String, String>,
+    cancels: CancelTally,
 }
 
 impl MonthReport {
@@ -67,16 +69,18 @@ impl MonthReport {
             Verb::Admitted => self.began(row),
             Verb::Asked => self.asked(row),
             Verb::Withdrawn if self.asked.remove(row.subject).is_some() => self.answers.withdrawn += 1,
-            Verb::CancelBegun => {
-                self.server(row).cancels += 1;
-                self.cancels.insert(handle(row).to_owned(), row.server.to_owned());
+            Verb::CancelBegun => self.cancel(row, |cancel| cancel.is_asked = true),
+            Verb::CancelEnded => {
+                let answer = match row.note {
+                    "acknowledged" => Some(CancelAnswer::Acknowledged),
+                    "refused" => Some(CancelAnswer::Refused),
+                    "notSent" => Some(CancelAnswer::Unsent),
+                    _ => None,
+                };
+                if answer.is_some() {
+                    self.cancel(row, |cancel| cancel.answer = answer);
+                }
             }
-            Verb::CancelEnded => match row.note {
-                "acknowledged" => self.server(row).acknowledged += 1,
-                "refused" => self.server(row).refused += 1,
-                "notSent" => self.server(row).unsent += 1,
-                _ => {}
-            },
             Verb::Ended => self.ended(row),
             Verb::Lost => self.server(row).lost += 1,
             Verb::Contradiction => self.server(row).contradictions += 1,
@@ -102,8 +106,7 @@ impl MonthReport {
     /// Cancels whose task had not ended at the end of the month, by server.
     #[must_use]
     pub fn unfinished_cancels(&self, server: &str) -> u64 {
-        let open = self.cancels.values().filter(|at| *at == server).count();
-        u64::try_from(open).unwrap_or(u64::MAX)
+        u64::try_from(self.cancels.unfinished(server)).unwrap_or(u64::MAX)
     }
 
     fn called(&mut self, row: &ReportedRow<'_>) {
@@ -131,16 +134,20 @@ impl MonthReport {
 
     fn ended(&mut self, row: &ReportedRow<'_>) {
         let how = row.note.rsplit_once(" -> ").map_or("", |(_, to)| to).to_owned();
-        if self.cancels.remove(handle(row)).is_some() {
-            let server = self.server(row);
-            match how.as_str() {
-                "cancelled" => server.stopped += 1,
-                // The call never left: its server was asked nothing.
-                "not sent" => server.cancels = server.cancels.saturating_sub(1),
-                _ => server.finished_anyway += 1,
-            }
+        if self.cancels.is_asked(handle(row)) {
+            let end = match how.as_str() {
+                "cancelled" => CancelledEnd::Stopped,
+                "not sent" => CancelledEnd::NeverSent,
+                _ => CancelledEnd::FinishedAnyway,
+            };
+            self.cancel(row, |cancel| cancel.end = Some(end));
         }
         *self.ended.entry(how).or_default() += 1;
+    }
+
+    fn cancel(&mut self, row: &ReportedRow<'_>, change: impl FnOnce(&mut TaskCancel)) {
+        let figures = self.servers.entry(row.server.to_owned()).or_default();
+        self.cancels.change(handle(row), row.server, figures, change);
     }
 
     fn decided(&mut self, row: &ReportedRow<'_>, kind: DecisionKind) {

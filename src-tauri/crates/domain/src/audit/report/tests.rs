@@ -87,6 +87,27 @@ fn a_cancel_is_kept_against_what_the_task_became() {
 }
 
 #[test]
+fn a_task_that_was_asked_to_cancel_again_counts_once_with_its_last_answer() {
+    let report = report(&[
+        ("agent:bot", "admitted", "handle:a", ""),
+        ("agent:bot", "admitted", "handle:b", ""),
+        ("person:ada", "stopBegun", "handle:a", ""),
+        ("server:ci", "stopEnded", "handle:a", "refused"),
+        ("person:ada", "stopBegun", "handle:a", "again"),
+        ("server:ci", "stopEnded", "handle:a", "acknowledged"),
+        ("person:ada", "stopBegun", "handle:b", ""),
+        ("person:ada", "stopBegun", "handle:b", "again"),
+        ("server:ci", "stopEnded", "handle:b", "notSent"),
+        ("server:ci", "ended", "handle:a", "working -> cancelled"),
+    ]);
+    let ci = report.servers["ci"];
+    assert_eq!((ci.cancels, ci.acknowledged, ci.refused, ci.unsent), (2, 1, 0, 1), "tasks, not asks");
+    assert_eq!((ci.stopped, ci.finished_anyway, report.unfinished_cancels("ci")), (1, 0, 1));
+    let asks = report.decisions.get(&("person:ada".to_owned(), DecisionKind::Cancelled)).copied();
+    assert_eq!(asks, Some(4), "each is a decision of its own");
+}
+
+#[test]
 fn a_task_counts_as_considered_only_when_somebody_else_than_an_agent_decided() {
     let report = report(&[
         ("agent:bot", "admitted", "handle:a", ""),
