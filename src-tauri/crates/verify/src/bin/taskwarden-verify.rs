@@ -7,7 +7,7 @@ use std::io::{BufReader, Write as _};
 use std::process::ExitCode;
 
 use verify::anchor::parse_anchors;
-use verify::export::{ExportProblem, Trust, check_export};
+use verify::export::{ExportProblem, FORMAT, Trust, check_export};
 use verify::note::NoteKey;
 use verify::verdict::{NOTHING, USAGE};
 
@@ -23,12 +23,14 @@ Options:
   --anchor FILE     Compare with the checkpoints of this file; may be given more than once
   --key KEY         Trust this public key (NAME+ID+BASE64) in place of those in the export; may be given more than once
   -h, --help        Show this help
+  -V, --version     Show the version and the formats that it reads
 
 Exit codes: 0 verified, 1 broken, 2 usage or a file that cannot be read, 4 nothing to verify, or no anchor to compare with
 ";
 
 enum Asked {
     Help,
+    Version,
     Check { file: String, trust: Trust },
 }
 
@@ -37,6 +39,7 @@ fn asked(mut words: impl Iterator<Item = String>) -> Result<Asked, String> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "-h" | "--help" => return Ok(Asked::Help),
+            "-V" | "--version" => return Ok(Asked::Version),
             "--anchor" => {
                 let path = words.next().ok_or("`--anchor` needs a file")?;
                 let text =
@@ -57,6 +60,13 @@ fn asked(mut words: impl Iterator<Item = String>) -> Result<Asked, String> {
     file.map(|file| Asked::Check { file, trust }).ok_or_else(|| "an export is missing".into())
 }
 
+fn version() -> String {
+    format!(
+        "taskwarden-verify {}\nReads exports of the format `{FORMAT}`, and signed notes (C2SP) as anchors.\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
 fn check(file: &str, trust: &Trust) -> (String, u8) {
     let opened = match File::open(file) {
         Ok(opened) => opened,
@@ -72,6 +82,7 @@ fn check(file: &str, trust: &Trust) -> (String, u8) {
 fn main() -> ExitCode {
     let (text, code) = match asked(std::env::args().skip(1)) {
         Ok(Asked::Help) => (HELP.to_owned(), 0),
+        Ok(Asked::Version) => (version(), 0),
         Ok(Asked::Check { file, trust }) => check(&file, &trust),
         Err(why) => (format!("{why}\n\n{HELP}"), USAGE),
     };

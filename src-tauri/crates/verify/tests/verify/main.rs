@@ -5,4 +5,5 @@
 mod exports;
 mod log;
 mod notes;
+mod program;
 mod tree;
