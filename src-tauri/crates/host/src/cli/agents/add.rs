@@ -100,6 +100,7 @@ fn own_connect() -> Vec<String> {
     vec![own_program_text().unwrap_or_else(|| "taskwarden".into()), "connect".into()]
 }
 
+/// The token alone goes to standard output, for scripts; the settings are for people, and hold it again unless it was saved.
 fn print(added: &AgentAdded, screen: &Screen) {
     screen.note(&format!("Added agent `{}`. This is its token; it cannot be shown again:", added.agent.name));
     screen.line(&added.token);
