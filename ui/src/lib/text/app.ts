@@ -52,7 +52,7 @@ export const APP = {
       running: "running tasks are asked to cancel",
       requests: "questions are frozen",
     },
-    readsPass: "Calls that only read pass again",
+    readsPass: "Read-only calls pass again",
     nothingLeft: "Nothing is held back any more; the last step ends the halt",
     inPlaces: (places: string) => `in ${places}`,
     show: "Show the halt",

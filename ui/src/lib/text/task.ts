@@ -312,7 +312,7 @@ export const TASK = {
       } satisfies Record<TakenStep["step"], string>,
       stopped: {
         server: "Its server said how it ended",
-        nothingRan: "Nothing of it ran on its server",
+        nothingRan: "It never ran on its server",
         processes: "Its processes were seen to be gone",
       },
       failed: "The steps could not be loaded",

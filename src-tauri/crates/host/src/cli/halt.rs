@@ -254,9 +254,9 @@ const fn stage_word(stage: RecoveryStageDto) -> &'static str {
 const fn stage_done(stage: RecoveryStageDto) -> &'static str {
     match stage {
         RecoveryStageDto::Acknowledged => "Acknowledged",
-        RecoveryStageDto::Requests => "Questions answered again",
-        RecoveryStageDto::ReadOnly => "Tools that only read called again",
-        RecoveryStageDto::Calls => "All calls made again",
+        RecoveryStageDto::Requests => "Answers allowed again",
+        RecoveryStageDto::ReadOnly => "Read-only calls allowed again",
+        RecoveryStageDto::Calls => "All calls allowed again",
     }
 }
 

@@ -154,7 +154,7 @@ export const HALT = {
   reached: {
     acknowledged: "You have seen what stopped.",
     requests: "Questions can be answered again.",
-    readOnly: "Calls that only read pass again.",
+    readOnly: "Read-only calls pass again.",
     calls: "The halt is over.",
   } satisfies Record<RecoveryStageDto, string>,
   confirmedTools: (n: number) => `${plural(n, "tool")} pass${n === 1 ? "es" : ""} now:`,

@@ -65,7 +65,7 @@ export const importText = {
     open: "Undo the routing…",
     title: (program: string) => `${program} reaches its servers directly again`,
     note: "The entries are as they were before. What somebody changed since is left alone and named.",
-    nothing: "Nothing of it is routed.",
+    nothing: "None of it is routed.",
     button: (n: number) => `Undo in ${plural(n, "file")}`,
     done: "As it was before.",
     restart: (program: string) => `Start ${program} again, so that it reads its file anew.`,

@@ -180,7 +180,8 @@ fn over(ended: &PauseEndedDto) -> String {
         (0, 0) if ended.still_waiting > 0 => format!("{what}{held}"),
         (0, 0) => format!("{what} No call waited."),
         (sent, 0) => format!("{what} {} sent, in order.{held}", counted(sent)),
-        (0, left_out) => format!("{what} {} cancelled; nothing of them was sent.{held}", counted(left_out)),
+        (0, 1) => format!("{what} 1 waiting call is cancelled and was not sent.{held}"),
+        (0, left_out) => format!("{what} {} cancelled and were not sent.{held}", counted(left_out)),
         (sent, left_out) => format!("{what} {} sent, in order; {left_out} cancelled.{held}", counted(sent)),
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
         let at = moment(&stopped.at).map(|at| time::ago(at, now)).unwrap_or_default();
         screen.line(&match stopped.by {
             StoppedByDto::Server => format!("  ended {at}: its server said how"),
-            StoppedByDto::NothingRan => format!("  over {at}: nothing of it ran on its server"),
+            StoppedByDto::NothingRan => format!("  over {at}: it never ran on its server"),
             StoppedByDto::Processes => format!("  ended {at}: its processes were seen to be gone"),
         });
     }
