@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -22,7 +22,8 @@ use tokio::runtime::Runtime;
 #[derive(Debug, Clone)]
 pub struct CollectorAnswer {
     status: u16,
-    /// Beside `content-type: application/json`.
+    content_type: &'static str,
+    /// Beside the type of its content.
     headers: Vec<(&'static str, &'static str)>,
     body: String,
 }
@@ -31,13 +32,19 @@ impl CollectorAnswer {
     /// An answer without a body.
     #[must_use]
     pub fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: String::new() }
+        Self::of(status, "application/json", String::new())
     }
 
     /// An answer with a body in JSON.
     #[must_use]
     pub fn with(status: u16, body: &Value) -> Self {
-        Self { status, headers: Vec::new(), body: body.to_string() }
+        Self::of(status, "application/json", body.to_string())
+    }
+
+    /// An answer with any body.
+    #[must_use]
+    pub fn of(status: u16, content_type: &'static str, body: impl Into<String>) -> Self {
+        Self { status, content_type, headers: Vec::new(), body: body.into() }
     }
 
     /// The same with one more header.
@@ -145,11 +152,7 @@ pub fn attribute(record: &Value, key: &str) -> Option<String> {
 }
 
 async fn take(State(room): State<Arc<Room>>, headers: HeaderMap, body: Bytes) -> Response {
-    let answer = room.answers.lock().pop_front().unwrap_or_else(|| CollectorAnswer {
-        status: 200,
-        headers: Vec::new(),
-        body: "{}".into(),
-    });
+    let answer = room.answers.lock().pop_front().unwrap_or_else(|| CollectorAnswer::with(200, &json!({})));
     let headers = headers
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
@@ -157,7 +160,7 @@ async fn take(State(room): State<Arc<Room>>, headers: HeaderMap, body: Bytes) ->
     let body = serde_json::from_slice(&body).unwrap_or_default();
     room.requests.lock().push(CollectorRequest { headers, body, status: answer.status });
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, [("content-type", "application/json")], answer.body).into_response();
+    let mut response = (status, [("content-type", answer.content_type)], answer.body).into_response();
     for (name, value) in answer.headers {
         response.headers_mut().insert(name, axum::http::HeaderValue::from_static(value));
     }

@@ -12,25 +12,26 @@ function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto
 
 function collector(id: number, url: string, change: Partial<SinkDto> = {}): SinkDto {
   const well = { next: 18_205, waiting: 0, taken: "2026-11-21T14:31:28.000Z", trouble: null, since: null };
-  const rest = { headers: [], paused: false, skipped: 0, rejected: 0, rejectedWhy: null };
+  const rest = { headers: [], paused: false, skipped: 0, rejected: 0, rejectedSince: null };
   return { id, url: `${url}/v1/logs`, ...well, ...rest, ...change };
 }
 const IN_TROUBLE = collector(2, `https://logs.${"a-long-name.".repeat(8)}example`, {
   next: 13_995,
   waiting: 4_210,
   taken: "2026-11-21T11:40:00.000Z",
-  trouble: "cannot be reached: connection refused",
+  trouble: "cannot be reached: the connection was refused",
   since: "2026-11-21T11:41:07.000Z",
   skipped: 320,
   rejected: 3,
-  rejectedWhy: "the time of the record is too old",
+  rejectedSince: "2026-11-19T09:12:00.000Z",
 });
 const PAUSED = collector(3, "https://otlp.vendor.example", {
   headers: ["Authorization", "X-Tenant"],
   next: 18_001,
   waiting: 204,
   taken: "2026-11-20T08:00:00.000Z",
-  trouble: "answered 401: `the token has expired`",
+  trouble:
+    "answered 401: credentials are missing or wrong (gRPC code 16, unauthenticated, JSON of 52 bytes from 203.0.113.7:443)",
   since: "2026-11-20T08:01:00.000Z",
   paused: true,
 });

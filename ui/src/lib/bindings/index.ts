@@ -2963,10 +2963,10 @@ since: string | null,
 paused: boolean,
 /** Rows that retention removed before they were sent. */
 skipped: number,
-/** Records that it rejected, although it took the rest. */
+/** Rows that it rejected, although it took the rest: they are not there, and are not sent again. */
 rejected: number,
-/** What it said about the last of these. */
-rejectedWhy: string | null, };
+/** When it rejected the first of these; null when it rejected none, or when that is not known. */
+rejectedSince: string | null, };
 
 /** All sinks by number. */
 export type SinkList = { sinks: Array<SinkDto>, };

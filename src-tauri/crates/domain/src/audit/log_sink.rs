@@ -24,14 +24,14 @@ pub struct LogSink {
     pub skipped: u64,
     /// Records that the collector reported as rejected, although it took the rest.
     pub rejected: u64,
-    /// What it said about the last of these.
-    pub rejected_why: Option<String>,
+    /// When it rejected the first of these; `None` when it rejected none, or when that is not known.
+    pub rejected_since: Option<Timestamp>,
 }
 
 /// Why a sink does not get rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkFailure {
-    /// The second half of a sentence about the collector.
+    /// The second half of a sentence about the collector, in our own words.
     pub why: String,
     /// When the first of these attempts failed, with no success since.
     pub since: Timestamp,
@@ -43,7 +43,17 @@ impl LogSink {
     /// A sink that begins with this row.
     #[must_use]
     pub const fn new(id: u32, url: String, headers: Vec<String>, next_number: u64) -> Self {
-        Self { id, url, headers, next_number, taken: None, failure: None, skipped: 0, rejected: 0, rejected_why: None }
+        Self {
+            id,
+            url,
+            headers,
+            next_number,
+            taken: None,
+            failure: None,
+            skipped: 0,
+            rejected: 0,
+            rejected_since: None,
+        }
     }
 
     /// Whether nothing is sent until a person resumes it.

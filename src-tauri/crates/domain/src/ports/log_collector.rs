@@ -21,15 +21,14 @@ pub trait LogCollectors: Send + Sync + 'static {
     fn forget_headers(&self, sink: u32, names: &[String]);
 }
 
-/// What became of a request. Reasons are the second half of a sentence about the collector.
+/// What became of a request. Reasons are the second half of a sentence about the collector, without any text of its answer:
+/// it can repeat the values of headers, whole or in parts, in any encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CollectorReply {
     /// It took the records, except so many that it rejected for good.
     Taken {
-        /// Records that it rejected.
+        /// Records that it rejected, by its own count.
         rejected: u64,
-        /// What it said about them, or a warning.
-        message: Option<String>,
     },
     /// It cannot be reached or cannot take records now; the same request may succeed later.
     Later {
@@ -39,6 +38,6 @@ pub enum CollectorReply {
     },
     /// The request has more bytes than it takes.
     TooLarge { why: String },
-    /// It refuses the request, and will refuse it again.
+    /// It refuses the request and will refuse it again, or what answered is no collector.
     Refused { why: String },
 }

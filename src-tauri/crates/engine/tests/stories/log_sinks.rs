@@ -56,7 +56,7 @@ impl LogCollectors for Collectors {
             return Box::pin(std::future::pending());
         }
         let planned = self.planned.lock().get_mut(&id).and_then(VecDeque::pop_front);
-        let reply = planned.unwrap_or(CollectorReply::Taken { rejected: 0, message: None });
+        let reply = planned.unwrap_or(CollectorReply::Taken { rejected: 0 });
         if matches!(reply, CollectorReply::Taken { .. }) {
             self.taken.lock().entry(id).or_default().push(numbers(&request));
         }
@@ -124,12 +124,19 @@ impl Stage {
 #[tokio::test(start_paused = true)]
 async fn a_collector_rejects_no_more_than_it_was_sent() {
     let stage = Stage::new().await;
-    let lie = CollectorReply::Taken { rejected: u64::MAX, message: Some("all of them".into()) };
+    let lie = CollectorReply::Taken { rejected: u64::MAX };
     stage.collectors.plan(1, [lie]);
     let added = stage.world.engine.add_sink(new("liar.example"), &ada()).await.expect("it is taken");
     let first = stage.collectors.taken.lock().get(&1).map_or(0, |requests| requests[0].len());
     assert_eq!(added.rejected, u64::try_from(first).expect("a count"), "its word counts up to the rows of the request");
     assert_eq!(added.waiting(stage.last().await), 0, "and what it got is not sent again");
+    let since = added.rejected_since.expect("since then");
+    let more = CollectorReply::Taken { rejected: 1 };
+    stage.collectors.plan(1, [more]);
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let later = stage.sink(1).await;
+    assert_eq!((later.rejected, later.rejected_since), (added.rejected + 1, Some(since)), "the first time stays");
 }
 
 #[tokio::test(start_paused = true)]

@@ -155,8 +155,9 @@ fn sink(sink: &SinkDto) -> Finding {
     let (area, message, id) = ("sink", sink.sentence(), sink.id);
     if sink.paused {
         let cure = format!(
-            "No row is lost unless retention removes it first. Put right what the collector says and run `taskwarden audit \
-             sinks resume {id}`, with `--header` for a new value; `taskwarden audit sinks remove {id}` ends it."
+            "No row is lost unless retention removes it first. Check the address and the headers, or look into the log of the \
+             collector; then run `taskwarden audit sinks resume {id}`, with `--header` for a new value. `taskwarden audit \
+             sinks remove {id}` ends it."
         );
         return Finding::broken(area, message, cure);
     }
@@ -167,6 +168,15 @@ fn sink(sink: &SinkDto) -> Finding {
             format!(
                 "It is tried again by itself, and no row is lost unless retention removes it first. `taskwarden audit sinks \
                  resume {id}` tries at once; `taskwarden audit sinks remove {id}` ends it."
+            ),
+        ),
+        None if sink.rejected > 0 => Finding::note(
+            area,
+            message,
+            format!(
+                "The rejected rows are in this log and in its exports; the log of the collector says why it rejected them. \
+                 To send rows again, run `taskwarden audit sinks remove {id}` and then `taskwarden audit sinks add otlp URL \
+                 --first NUMBER`."
             ),
         ),
         None => Finding::fine(area, message),

@@ -52,6 +52,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 26, sql: include_str!("../../migrations/sqlite/0026_receipts.sql") },
     Migration { version: 27, sql: include_str!("../../migrations/sqlite/0027_pauses.sql") },
     Migration { version: 28, sql: include_str!("../../migrations/sqlite/0028_otlp_sinks.sql") },
+    Migration { version: 29, sql: include_str!("../../migrations/sqlite/0029_sink_replies.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

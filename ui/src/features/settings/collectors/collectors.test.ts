@@ -19,12 +19,12 @@ const PAUSED: SinkDto = {
   next: 18_001,
   waiting: 204,
   taken: "2026-11-20T08:00:00.000Z",
-  trouble: "answered 401: `the token has expired`",
+  trouble: "answered 401: credentials are missing or wrong (JSON of 52 bytes from 203.0.113.7:443)",
   since: "2026-11-20T08:01:00.000Z",
   paused: true,
   skipped: 0,
   rejected: 0,
-  rejectedWhy: null,
+  rejectedSince: null,
 };
 const FAILING: SinkDto = {
   ...PAUSED,
@@ -32,7 +32,7 @@ const FAILING: SinkDto = {
   url: "https://logs.example/v1/logs",
   headers: [],
   waiting: 4_210,
-  trouble: "cannot be reached: connection refused",
+  trouble: "cannot be reached: the connection was refused",
   paused: false,
   skipped: 320,
 };
@@ -108,7 +108,7 @@ it("a header that the core refuses is told beside that header", async () => {
 
 it("a collector in trouble says why, since when and how many rows wait, and is sent to again", async () => {
   const shown = (page = show(Collectors, {}, fake({ sinks: [FAILING] })));
-  const row = await shown.find("li", "cannot be reached: connection refused");
+  const row = await shown.find("li", "cannot be reached: the connection was refused");
   const text = row.textContent.replace(/\s+/g, " ");
   for (const words of [
     "First failed",
@@ -118,7 +118,7 @@ it("a collector in trouble says why, since when and how many rows wait, and is s
   ])
     expect(text).toContain(words);
   await shown.press("li button", "Send again");
-  await until("it takes rows", () => !shown.text().includes("connection refused"));
+  await until("it takes rows", () => !shown.text().includes("connection was refused"));
   expect(shown.text()).toContain("Sent up to row 18,204");
   expect(shown.text(), "rows that are gone stay told").toContain("320 rows were removed");
 });
@@ -134,6 +134,18 @@ it("a paused collector stays paused with the value it refused, and takes rows wi
   await until("it takes rows", () => !shown.text().includes("401"));
   expect(typed()).not.toContain("Bearer hush");
   await until("focus stays in its row", () => document.activeElement?.matches("li button") === true);
+});
+
+it("rows that a collector rejected are told with their first time, and it does not look well", async () => {
+  const rejecting = { ...FAILING, trouble: null, since: null, waiting: 0, rejected: 2 };
+  const sinks = [{ ...rejecting, rejectedSince: PAUSED.taken }];
+  const shown = (page = show(Collectors, {}, fake({ sinks })));
+  const row = await shown.find("li", "It rejected 2 rows, first");
+  expect(row.textContent).toContain("they are not there and not sent again");
+  expect([row.querySelector("[data-ink=success]"), row.querySelector("[data-ink=attention]") !== null]).toEqual([
+    null,
+    true,
+  ]);
 });
 
 it("a new value that cannot be sent is told beside its field and leaves it", async () => {

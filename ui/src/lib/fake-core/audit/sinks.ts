@@ -50,7 +50,7 @@ export function sinkCalls(state: CoreState): SinkCalls {
         paused: false,
         skipped: 0,
         rejected: 0,
-        rejectedWhy: null,
+        rejectedSince: null,
       });
       state.sinks = [...state.sinks, added];
       return added;

@@ -16,8 +16,8 @@ export const COLLECTORS = {
   firstFailed: (when: string) => `First failed ${when}.`,
   skipped: (rows: number) =>
     `${plural(rows, "row")} ${rows === 1 ? "was" : "were"} removed by retention before ${rows === 1 ? "it was" : "they were"} sent.`,
-  rejected: (records: number, why: string | null) =>
-    `It rejected ${plural(records, "record")}${why === null ? "" : `, the last with “${why}”`}. ${records === 1 ? "It is" : "They are"} not sent again.`,
+  rejected: (rows: number, since: string | null) =>
+    `It rejected ${plural(rows, "row")}${since === null ? "" : `, first ${since}`}: ${rows === 1 ? "it is" : "they are"} not there and not sent again.`,
   newValue: (name: string) => `New value of ${name}`,
   newValueHint: "Leave it empty to use the stored value.",
   again: "Send again",

@@ -31,10 +31,10 @@ pub struct SinkDto {
     pub paused: bool,
     /// Rows that retention removed before they were sent.
     pub skipped: u64,
-    /// Records that it rejected, although it took the rest.
+    /// Rows that it rejected, although it took the rest: they are not there, and are not sent again.
     pub rejected: u64,
-    /// What it said about the last of these.
-    pub rejected_why: Option<String>,
+    /// When it rejected the first of these; null when it rejected none, or when that is not known.
+    pub rejected_since: Option<String>,
 }
 
 fn count(many: u64, noun: &str) -> String {
@@ -45,7 +45,7 @@ impl SinkDto {
     /// Of a log whose last row is this.
     pub(crate) fn of(sink: LogSink, last: u64) -> Self {
         let (waiting, paused) = (sink.waiting(last), sink.is_paused());
-        let LogSink { id, url, headers, next_number, taken, failure, skipped, rejected, rejected_why } = sink;
+        let LogSink { id, url, headers, next_number, taken, failure, skipped, rejected, rejected_since } = sink;
         let since = failure.as_ref().map(|failure| iso(failure.since));
         let trouble = failure.map(|failure| failure.why);
         let taken = taken.map(iso);
@@ -61,8 +61,14 @@ impl SinkDto {
             paused,
             skipped,
             rejected,
-            rejected_why,
+            rejected_since: rejected_since.map(iso),
         }
+    }
+
+    /// Whether it took every row so far: it rejected none, and retention removed none before it was sent.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.rejected == 0 && self.skipped == 0
     }
 
     /// Its number, its address, and how far rows came or why they wait.
@@ -75,8 +81,11 @@ impl SinkDto {
         let state = match (trouble, since) {
             (Some(why), Some(since)) if *paused => format!("{why}; paused since {since}, and {rows} {wait}"),
             (Some(why), Some(since)) => format!("{why}; {rows} {wait} since {since}"),
-            _ if *waiting == 0 => format!("has every row up to {before}"),
+            // Rows that it rejected or that retention removed are not there, so it was only sent the others.
+            _ if *waiting == 0 && self.is_complete() => format!("has every row up to {before}"),
+            _ if *waiting == 0 => format!("was sent rows up to {before}"),
             _ if self.taken.is_none() => format!("got nothing yet; {rows} {wait}"),
+            _ if !self.is_complete() => format!("was sent rows up to {before}; {rows} {wait}"),
             _ => format!("has rows up to {before}; {rows} {wait}"),
         };
         let skipped = match self.skipped {
@@ -84,10 +93,11 @@ impl SinkDto {
             1 => "; 1 row was removed by retention before it was sent".to_owned(),
             many => format!("; {many} rows were removed by retention before they were sent"),
         };
-        let rejected = match (self.rejected, &self.rejected_why) {
-            (0, _) => String::new(),
-            (many, None) => format!("; it rejected {}", count(many, "record")),
-            (many, Some(why)) => format!("; it rejected {}, the last with `{why}`", count(many, "record")),
+        let since = self.rejected_since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
+        let rejected = match self.rejected {
+            0 => String::new(),
+            1 => format!("; it rejected 1 row{since}, which is not there and is not sent again"),
+            many => format!("; it rejected {many} rows{since}, which are not there and are not sent again"),
         };
         format!("{id}  `{url}` {state}{skipped}{rejected}")
     }
@@ -116,14 +126,18 @@ mod tests {
         sink.taken = Some(Timestamp::EPOCH);
         assert_eq!(said(&sink, 4), format!("1  `{url}` has every row up to 4"));
         assert_eq!(said(&sink, 7), format!("1  `{url}` has rows up to 4; 3 rows wait"));
-        (sink.skipped, sink.rejected, sink.rejected_why) = (2, 1, Some("too old".into()));
+        (sink.rejected, sink.rejected_since) = (3, Some(Timestamp::EPOCH));
+        let rejected = "it rejected 3 rows since 1970-01-01T00:00:00.000Z, which are not there and are not sent again";
+        assert_eq!(said(&sink, 4), format!("1  `{url}` was sent rows up to 4; {rejected}"), "it has not every row");
+        assert_eq!(said(&sink, 5), format!("1  `{url}` was sent rows up to 4; 1 row waits; {rejected}"));
+        (sink.skipped, sink.rejected, sink.rejected_since) = (2, 1, None);
         let failure = SinkFailure { why: "answered 401".into(), since: Timestamp::EPOCH, is_paused: true };
         sink.failure = Some(failure);
         assert_eq!(
             said(&sink, 7),
             format!(
                 "1  `{url}` answered 401; paused since 1970-01-01T00:00:00.000Z, and 3 rows wait; 2 rows were removed by \
-                 retention before they were sent; it rejected 1 record, the last with `too old`"
+                 retention before they were sent; it rejected 1 row, which is not there and is not sent again"
             )
         );
     }

@@ -78,10 +78,8 @@ pub struct AuditPolicy {
     pub sink_bytes: usize,
     /// A collector that does not answer for so long counts as unreachable. OTLP exporter specification: 10 s.
     pub sink_limit: Duration,
-    /// Of the answer of a collector, so many bytes are read. Judgement: it is a count and a sentence.
+    /// A longer answer of a collector is not read to its end. Judgement: a count, and a sentence for each of 512 rows.
     pub sink_reply_bytes: usize,
-    /// Of a sentence of a collector, so many characters are kept. Judgement: two lines of a terminal.
-    pub sink_message_chars: usize,
     /// Headers of one collector at most. Judgement: a token, a tenant and some to spare.
     pub sink_headers_max: usize,
 }
@@ -118,8 +116,7 @@ impl Default for AuditPolicy {
             sink_rows: 512,
             sink_bytes: MIB,
             sink_limit: 10 * SECOND,
-            sink_reply_bytes: 16 * KIB,
-            sink_message_chars: 200,
+            sink_reply_bytes: 256 * KIB,
             sink_headers_max: 16,
         }
     }
@@ -152,6 +149,7 @@ impl AuditPolicy {
         rule(self.receipt_batches_checked > 0, "audit.receipt_batches_checked", "must be above zero")?;
         rule(self.sink_rows > 0, "audit.sink_rows", "must be above zero")?;
         rule(self.sink_bytes > 0, "audit.sink_bytes", "must be above zero")?;
+        rule(self.sink_reply_bytes > 0, "audit.sink_reply_bytes", "must be above zero")?;
         rule(!self.sink_limit.is_zero(), "audit.sink_limit", "must be above zero")
     }
 }

@@ -31,7 +31,7 @@ pub(crate) async fn check(registry: &dyn Registry) {
 
     first.next_number += 2;
     first.taken = Some(Timestamp::from_millis(9_951_000));
-    (first.skipped, first.rejected, first.rejected_why) = (3, 1, Some("too old".into()));
+    (first.skipped, first.rejected, first.rejected_since) = (3, 1, Some(Timestamp::from_millis(9_950_500)));
     let since = Timestamp::from_millis(9_952_000);
     for is_paused in [false, true] {
         first.failure = Some(SinkFailure { why: "answered 401".into(), since, is_paused });

@@ -106,13 +106,13 @@ async fn attempt(
     let LogRequest { body, rows } = log_records::request(log, &found.rows, core.policy.audit.sink_bytes);
     let next = found.rows.get(rows.saturating_sub(1)).map_or(sink.next_number, |last| last.number + 1);
     match collectors.send(sink, body).await {
-        CollectorReply::Taken { rejected, message } => {
+        CollectorReply::Taken { rejected } => {
             // Its own word, which may be any number; it got no more than these.
             let rejected = rejected.min(u64::try_from(rows).unwrap_or(u64::MAX));
             if rejected > 0 {
                 tracing::warn!(sink = sink.id, rejected, "a collector rejected records of the audit log");
                 sink.rejected = sink.rejected.saturating_add(rejected);
-                sink.rejected_why = message;
+                sink.rejected_since = sink.rejected_since.or_else(|| Some(core.time.now()));
             }
             if sink.failure.take().is_some() {
                 tracing::info!(sink = sink.id, "a collector takes rows of the audit log again");

@@ -16,7 +16,7 @@ use crate::sqlite::{StoreContext, unsigned, whole};
 /// Sinks by id, with the columns that [`read`] takes. People add a few; the limit only keeps a damaged file from filling the
 /// memory.
 pub(crate) const ALL: &str = "SELECT id, url, headers, next_number, taken, failure, failing_since, paused, skipped, \
-     rejected, rejected_why FROM otlp_sinks ORDER BY id LIMIT 1000";
+     rejected, rejected_since FROM otlp_sinks ORDER BY id LIMIT 1000";
 
 /// A change of a sink, ready to write.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SinkWrite {
                 batch
                     .add(
                         "INSERT OR REPLACE INTO otlp_sinks (id, url, headers, next_number, taken, failure, \
-                         failing_since, paused, skipped, rejected, rejected_why) \
+                         failing_since, paused, skipped, rejected, rejected_since) \
                          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     )
                     .with(*id)
@@ -89,7 +89,7 @@ impl SinkWrite {
             Self::Note(row) => {
                 batch.add(
                     "UPDATE otlp_sinks SET next_number = ?, taken = ?, failure = ?, failing_since = ?, paused = ?, \
-                     skipped = ?, rejected = ?, rejected_why = ? WHERE id = ?",
+                     skipped = ?, rejected = ?, rejected_since = ? WHERE id = ?",
                 );
                 bind_progress(batch, &row.sink);
                 batch.add_value(row.sink.id);
@@ -98,7 +98,7 @@ impl SinkWrite {
     }
 }
 
-/// The values from `next_number` to `rejected_why`.
+/// The values from `next_number` to `rejected_since`.
 fn bind_progress(batch: &mut StatementBatch, sink: &LogSink) {
     let failure = sink.failure.as_ref();
     batch
@@ -109,7 +109,7 @@ fn bind_progress(batch: &mut StatementBatch, sink: &LogSink) {
         .with(sink.is_paused())
         .with(whole(sink.skipped))
         .with(whole(sink.rejected))
-        .with(sink.rejected_why.clone());
+        .with(sink.rejected_since.map(Timestamp::as_millis));
 }
 
 pub(crate) fn read(base: &StoreContext, row: &SqliteRow) -> Result<LogSink, RegistryError> {
@@ -132,6 +132,6 @@ pub(crate) fn read(base: &StoreContext, row: &SqliteRow) -> Result<LogSink, Regi
         failure: why.map(|why| SinkFailure { why, since, is_paused }),
         skipped: unsigned(row.try_get(8).map_err(failed())?),
         rejected: unsigned(row.try_get(9).map_err(failed())?),
-        rejected_why: row.try_get(10).map_err(failed())?,
+        rejected_since: moment(row.try_get(10).map_err(failed())?),
     })
 }
