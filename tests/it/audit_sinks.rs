@@ -101,7 +101,10 @@ fn a_collector_gets_each_row_once_and_in_order_with_what_the_row_says() {
     assert_eq!(removed.code, 0, "{removed:?}");
     assert!(said(&home).contains("not sent anywhere"));
     let unknown = home.run(["audit", "sinks", "remove", "1"]);
-    assert!(unknown.code == 5 && unknown.err.contains("sinks list"), "{unknown:?}");
+    assert!(unknown.code == 4 && unknown.err.contains("`id`: there is no sink 1"), "{unknown:?}");
+    assert!(unknown.err.contains("sinks list"), "{unknown:?}");
+    let word = home.run(["audit", "sinks", "remove", "abc"]);
+    assert!(word.code == 2 && word.err.contains("has a number, such as 1; `taskwarden audit sinks list`"), "{word:?}");
 }
 
 #[test]
@@ -115,7 +118,11 @@ fn without_a_first_row_sending_begins_with_the_row_that_records_the_sink() {
     assert_eq!(number(&taken[0]), before + 1);
     assert_eq!(taken[0]["eventName"], "taskwarden.audit.sinkAdded");
     let beyond = home.run(["audit", "sinks", "add", "otlp", &format!("{}/x", collector.url()), "--first", "9999"]);
-    assert!(beyond.code == 5 && beyond.err.contains("not written yet"), "{beyond:?}");
+    assert!(beyond.code == 2 && beyond.err.contains("`first`: row 9999 is not written yet"), "{beyond:?}");
+    let zero = home.run(["audit", "sinks", "add", "otlp", &format!("{}/x", collector.url()), "--first", "0"]);
+    assert!(zero.code == 2 && zero.err.contains("`first`: rows are numbered from 1"), "{zero:?}");
+    let same = home.run(["audit", "sinks", "add", "otlp", &collector.url()]);
+    assert!(same.code == 5 && same.err.contains("`url`: sink 1 sends rows to this address already"), "{same:?}");
 }
 
 #[test]
@@ -387,8 +394,22 @@ fn an_address_that_cannot_be_a_collector_is_refused_and_not_on_record() {
         assert!(refused.err.contains(word) && !refused.err.contains("hush"), "{word}: {refused:?}");
     }
     let url = "https://collector.example";
-    let reserved = home.run_with(&[("KIND", "x")], &["audit", "sinks", "add", "otlp", url, "--header", "Host=KIND"]);
-    assert!(reserved.code == 5 && reserved.err.contains("belongs to the request"), "{reserved:?}");
+    for (headers, word) in [
+        (&["Host=HUSH"][..], "`headers`: the header `Host` belongs to the request"),
+        (&["Bad Header=HUSH"], "`Bad Header` is not the name of a secret"),
+        (&["Authorization: hush"], "begins with `Authorization`"),
+        (&["X-Key=hush"], "secret `X-Key`"),
+        (&["X-Key=HUSH", "X-Key=HUSH"], "secret `X-Key` is given twice"),
+        (&["X-Key=HUSH", "x-key=HUSH"], "given twice; upper and lower case are the same"),
+        (&["X-Key=BLANK"], "`headers`: the header `X-Key` has no value"),
+        (&["X-Key=NONE"], "secret `X-Key`"),
+    ] {
+        let mut args = vec!["audit", "sinks", "add", "otlp", url];
+        args.extend(headers.iter().flat_map(|header| ["--header", header]));
+        let refused = home.run_with(&[("HUSH", "hush"), ("BLANK", "  "), ("NONE", "")], &args);
+        assert!(refused.code == 2 && refused.err.contains(word), "{word}: {refused:?}");
+        assert!(!refused.err.contains("hush") && refused.err.contains("hint:"), "{word}: {refused:?}");
+    }
     let rows = home.json(["audit", "list", "--verb", "sinkAdded", "--json"]);
     assert_eq!(rows["rows"].as_array().map(Vec::len), Some(0), "{rows}");
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use domain::audit::log_sink::{CollectorHeaderError, SinkRefused};
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use domain::server::pause::PauseRefused;
 use domain::task::Refusal;
@@ -94,6 +95,38 @@ impl ApiError {
             format!("the input of the call cannot be read: {why}"),
             "The command line and the core may be of different versions; restart the core with `taskwarden serve`.",
         )
+    }
+
+    fn of_sink(refused: &SinkRefused, message: String) -> Self {
+        let (code, hint) = match refused {
+            SinkRefused::Unknown(_) => (
+                Code::NotFound,
+                "`taskwarden audit sinks list` shows where rows are sent to, each sink with its number.",
+            ),
+            SinkRefused::SameAddress(_) => (
+                Code::Refused,
+                "`taskwarden audit sinks list` shows how far rows came. Remove that sink first to begin with another row or \
+                 with other headers.",
+            ),
+            SinkRefused::TooMany { .. } => (
+                Code::Refused,
+                "End one with `taskwarden audit sinks remove`, or send to one collector that sends on to the others.",
+            ),
+            SinkRefused::FirstIsZero | SinkRefused::NotWritten { .. } => (
+                Code::Usage,
+                "1 sends every row that is kept. Without a first row, sending begins with the row that records the sink.",
+            ),
+            SinkRefused::TooManyHeaders { .. } => (Code::Usage, "Collectors need one or two, such as `Authorization`."),
+            SinkRefused::Headers(CollectorHeaderError::Unusable(_)) => {
+                (Code::Usage, "Give each header once, with a name such as `Authorization` and a value on one line.")
+            }
+            SinkRefused::Headers(CollectorHeaderError::NotStored(_)) => (
+                Code::Failed,
+                "Nothing was changed. `taskwarden doctor` says where secrets are kept and whether they can be written.",
+            ),
+            SinkRefused::NoCollectors => (Code::Failed, "Restart the core with `taskwarden serve`."),
+        };
+        Self::new(code, message, hint)
     }
 
     fn of_pause(refused: PauseRefused, message: String) -> Self {
@@ -403,9 +436,7 @@ impl From<EngineError> for ApiError {
                 message,
                 "`taskwarden audit anchors list` shows where checkpoints are copied to.",
             ),
-            EngineError::NoSink(_) => {
-                Self::new(Code::Refused, message, "`taskwarden audit sinks list` shows where rows are sent to.")
-            }
+            EngineError::Sink(refused) => Self::of_sink(&refused, message),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }
     }

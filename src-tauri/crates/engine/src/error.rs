@@ -2,6 +2,7 @@
 //!
 //! Hints for people are added at the edge (`api`). Refusals are the domain's.
 
+use domain::audit::log_sink::SinkRefused;
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, SignInFault, UpstreamError};
 use domain::server::halt::StageRefused;
@@ -147,9 +148,9 @@ pub enum EngineError {
     /// A place is not taken for copies of checkpoints, or is not one.
     #[error("{0}")]
     NoAnchor(String),
-    /// A collector is not taken as a sink of the audit log, or is not one.
-    #[error("{0}")]
-    NoSink(String),
+    /// A sink of the audit log is not added, changed or found.
+    #[error(transparent)]
+    Sink(#[from] SinkRefused),
     /// Nobody is signed in to a server, or out of it.
     #[error("{0}")]
     SignIn(SignInFault),

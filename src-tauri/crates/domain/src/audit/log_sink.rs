@@ -69,6 +69,59 @@ impl LogSink {
     }
 }
 
+/// Why headers of a collector are not stored. Texts name the header, never its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CollectorHeaderError {
+    /// A request cannot have it: its name or its value, or because it is there twice.
+    #[error("{0}")]
+    Unusable(String),
+    /// Its value cannot be stored.
+    #[error("{0}")]
+    NotStored(String),
+}
+
+/// Why a sink is not added, changed or found. Where the input is at fault, the text begins with its field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SinkRefused {
+    /// There is none with this number, or it was removed.
+    #[error("`id`: there is no sink {0}")]
+    Unknown(u32),
+    /// This sink sends rows there.
+    #[error("`url`: sink {0} sends rows to this address already")]
+    SameAddress(u32),
+    /// There are as many as may be.
+    #[error("rows are sent to {most} sinks already, as many as may be")]
+    TooMany {
+        /// The most that may be.
+        most: usize,
+    },
+    /// The first row to send is 0.
+    #[error("`first`: rows are numbered from 1")]
+    FirstIsZero,
+    /// The first row to send lies beyond the log.
+    #[error("`first`: row {first} is not written yet; the newest one is {last}")]
+    NotWritten {
+        /// The row that was asked for.
+        first: u64,
+        /// The newest row.
+        last: u64,
+    },
+    /// A sink would have more headers than may be.
+    #[error("`headers`: sink {id} would have more than {most}")]
+    TooManyHeaders {
+        /// The sink that would have them.
+        id: u32,
+        /// The most that may be.
+        most: usize,
+    },
+    /// A header cannot be sent, or its value cannot be stored.
+    #[error("`headers`: {0}")]
+    Headers(#[from] CollectorHeaderError),
+    /// The way to collectors is not there.
+    #[error("this core sends no rows to collectors")]
+    NoCollectors,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use crate::audit::log_sink::LogSink;
-use crate::ports::{PortFuture, Secret, SecretError};
+use crate::audit::log_sink::{CollectorHeaderError, LogSink};
+use crate::ports::{PortFuture, Secret};
 
 /// Sends to collectors. Keeps the values of their headers with the other secrets.
 pub trait LogCollectors: Send + Sync + 'static {
@@ -15,8 +15,8 @@ pub trait LogCollectors: Send + Sync + 'static {
     /// Stores the values of headers of a sink, in place of earlier ones of these names.
     ///
     /// # Errors
-    /// When a header cannot be sent or its value cannot be stored; the text names the header, never its value.
-    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError>;
+    /// When a header cannot be sent or its value cannot be stored; then none is stored.
+    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError>;
     /// Forgets headers of a sink; forgetting what is not there is fine.
     fn forget_headers(&self, sink: u32, names: &[String]);
 }

@@ -210,7 +210,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             | EngineError::AnswerNotKept
             | EngineError::NotSigned(_)
             | EngineError::NoAnchor(_)
-            | EngineError::NoSink(_)
+            | EngineError::Sink(_)
             | EngineError::SignIn(_)
             | EngineError::Pause(_)
             | EngineError::ArgumentsNotKept => ReceiptAnswer::refused(ReceiptVerdict::Invalid),

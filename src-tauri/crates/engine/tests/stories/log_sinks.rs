@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::audit::log_sink::LogSink;
+use domain::audit::log_sink::{CollectorHeaderError, LogSink, SinkRefused};
 use domain::ids::PersonId;
 use domain::policy::{Policy, RetentionPolicy};
-use domain::ports::{Clock, CollectorReply, LogCollectors, PortFuture, Secret, SecretError};
+use domain::ports::{Clock, CollectorReply, LogCollectors, PortFuture, Secret};
 use engine::{EngineError, NewSink};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -63,7 +63,7 @@ impl LogCollectors for Collectors {
         Box::pin(async move { reply })
     }
 
-    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError> {
+    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {
         self.headers.lock().insert(sink, headers.iter().map(|(name, _)| name.clone()).collect());
         Ok(())
     }
@@ -137,6 +137,21 @@ async fn a_collector_rejects_no_more_than_it_was_sent() {
     stage.world.pass(90 * SECOND).await;
     let later = stage.sink(1).await;
     assert_eq!((later.rejected, later.rejected_since), (added.rejected + 1, Some(since)), "the first time stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_begins_with_a_row_that_can_be_there() {
+    let stage = Stage::new().await;
+    stage.decide().await;
+    let last = stage.last().await;
+    let beyond = last + 2;
+    for (first, refused) in [(0, SinkRefused::FirstIsZero), (beyond, SinkRefused::NotWritten { first: beyond, last })] {
+        let asked = NewSink { first: Some(first), ..new("one.example") };
+        let added = stage.world.engine.add_sink(asked, &ada()).await;
+        assert!(matches!(&added, Err(EngineError::Sink(why)) if *why == refused), "{first}: {added:?}");
+    }
+    assert_eq!((stage.last().await, *stage.collectors.requests.lock()), (last, 0), "nothing is recorded or sent");
+    assert!(stage.collectors.headers.lock().is_empty(), "and no header is stored");
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,10 +290,10 @@ async fn there_are_no_more_sinks_than_may_be_and_no_two_with_one_address() {
         stage.world.engine.add_sink(new(&format!("{place}.example")), &ada()).await.expect("it is taken");
     }
     let refused = stage.world.engine.add_sink(new("more.example"), &ada()).await;
-    assert!(matches!(&refused, Err(EngineError::NoSink(why)) if why.contains("as many as may be")), "{refused:?}");
+    assert!(matches!(refused, Err(EngineError::Sink(SinkRefused::TooMany { .. }))), "{refused:?}");
     stage.world.engine.remove_sink(2, &ada()).await.expect("it is removed");
     let refused = stage.world.engine.add_sink(new("0.example"), &ada()).await;
-    assert!(matches!(&refused, Err(EngineError::NoSink(why)) if why.contains("already")), "{refused:?}");
+    assert!(matches!(refused, Err(EngineError::Sink(SinkRefused::SameAddress(1)))), "{refused:?}");
     let unknown = stage.world.engine.resume_sink(2, &[], &ada()).await;
-    assert!(matches!(&unknown, Err(EngineError::NoSink(why)) if why.contains("no sink 2")), "{unknown:?}");
+    assert!(matches!(unknown, Err(EngineError::Sink(SinkRefused::Unknown(2)))), "{unknown:?}");
 }

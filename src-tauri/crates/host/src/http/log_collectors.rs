@@ -11,7 +11,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use domain::audit::log_sink::LogSink;
+use domain::audit::log_sink::{CollectorHeaderError, LogSink};
 use domain::policy::Policy;
 use domain::ports::{CollectorReply, LogCollectors, PortFuture, Secret, SecretError};
 use domain::server::is_loopback_host;
@@ -114,7 +114,7 @@ impl LogCollectors for HttpCollectors {
         Box::pin(self.exchange(sink.clone(), request))
     }
 
-    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError> {
+    fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {
         self.headers.keep(sink, headers)
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Values never enter messages. Who sends them is `http/log_collectors.rs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::audit::log_sink::LogSink;
+use domain::audit::log_sink::{CollectorHeaderError, LogSink};
 use domain::ports::{Secret, SecretError};
 use parking_lot::Mutex;
 use reqwest::header::{
@@ -33,12 +33,15 @@ fn vault_name(sink: u32, header: &str) -> String {
     format!("audit-sink-{sink}/{}", header.to_ascii_lowercase())
 }
 
-fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), SecretError> {
+fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), CollectorHeaderError> {
     let shown = || domain::policy::plain_text(name, SHOWN_CHARS).replace('\n', " ");
-    let bad = |why: &str| SecretError(format!("the header `{}` {why}", shown()));
+    let bad = |why: &str| CollectorHeaderError::Unusable(format!("the header `{}` {why}", shown()));
     let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad("has a name that HTTP does not allow"))?;
     if RESERVED.contains(&parsed) {
         return Err(bad("belongs to the request itself and cannot be chosen"));
+    }
+    if value.reveal().trim().is_empty() {
+        return Err(bad("has no value"));
     }
     let value = HeaderValue::from_str(value.reveal()).map_err(|_| bad("has a value that HTTP does not allow"))?;
     Ok((parsed, value))
@@ -50,10 +53,19 @@ impl CollectorHeaders {
     }
 
     /// Stores values in place of earlier ones of these names; none when one of them cannot be sent.
-    pub(crate) fn keep(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), SecretError> {
-        headers.iter().try_for_each(|(name, value)| header(name, value).map(drop))?;
+    pub(crate) fn keep(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {
+        let mut names = HashSet::new();
+        for (name, value) in headers {
+            let (parsed, _) = header(name, value)?;
+            if !names.insert(parsed) {
+                return Err(CollectorHeaderError::Unusable(format!(
+                    "the header `{name}` is given twice; upper and lower case are the same"
+                )));
+            }
+        }
         self.known.lock().remove(&sink);
-        headers.iter().try_for_each(|(name, value)| self.vault.write(&vault_name(sink, name), Some(value)))
+        let store = |(name, value): &(String, Secret)| self.vault.write(&vault_name(sink, name), Some(value));
+        headers.iter().try_for_each(store).map_err(|SecretError(why)| CollectorHeaderError::NotStored(why))
     }
 
     pub(crate) fn forget(&self, sink: u32, names: &[String]) {
@@ -76,7 +88,7 @@ impl CollectorHeaders {
         for name in &sink.headers {
             let stored = self.vault.read(&vault_name(sink.id, name))?;
             let value = stored.ok_or_else(|| SecretError(format!("the value of the header `{name}` is not there")))?;
-            let (name, mut value) = header(name, &value)?;
+            let (name, mut value) = header(name, &value).map_err(|error| SecretError(error.to_string()))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -128,10 +140,12 @@ mod tests {
             ("two words", "v", "a name that HTTP"),
             ("Content-Type", "text/plain", "belongs to the request"),
             ("X-Key", "hush\nhush", "a value that HTTP"),
+            ("X-Key", " \t ", "has no value"),
+            ("x-good", "hush", "given twice"),
         ] {
             let pairs = [("X-Good".to_owned(), Secret::new("v")), (name.to_owned(), Secret::new(value))];
-            let refused = headers.keep(1, &pairs).expect_err(name);
-            assert!(refused.0.contains(word) && refused.0.contains(name) && !refused.0.contains("hush"), "{refused}");
+            let refused = headers.keep(1, &pairs).expect_err(name).to_string();
+            assert!(refused.contains(word) && refused.contains(name) && !refused.contains("hush"), "{refused}");
             assert!(headers.of(&sink(&["X-Good"])).is_err(), "nothing is kept");
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::StageRefused(_)
         | EngineError::NotSigned(_)
         | EngineError::NoAnchor(_)
-        | EngineError::NoSink(_)
+        | EngineError::Sink(_)
         | EngineError::SignIn(_)
         | EngineError::Pause(_)
         | EngineError::ArgumentsNotKept

@@ -37,20 +37,22 @@ export function headerProblem(headers: readonly TypedHeader[]): FieldProblem | n
     const field = header.id;
     if (header.name.trim() === "") return { field, part: "name", message: text.nameMissing };
     if (seen.has(sameName(header.name))) return { field, part: "name", message: text.twice };
-    if (header.value === "") return { field, part: "value", message: text.valueMissing };
+    if (header.value.trim() === "") return { field, part: "value", message: text.valueMissing };
     seen.add(sameName(header.name));
   }
   return null;
 }
 
+/** A message without the field of the call that it begins with. */
+export const withoutField = (message: string) => message.replace(/^`\w+`: /, "");
+
 /** Where an error of `audit.addSink` belongs. */
 export function coreProblem({ message, hint }: ApiError, headers: readonly TypedHeader[]): FieldProblem {
-  const [, field, rest] = /^`(url|headers)`: (.*)$/s.exec(message) ?? [];
-  if (field === "url" || field === "headers") return { field, part: "name", message: sentence(rest ?? message) };
-  if (message.includes("to this address already")) return { field: "url", part: "name", message: sentence(message) };
-  const named = /the header `([^`]*)` has a (name|value)|the header `([^`]*)`/.exec(message);
+  const said = sentence(withoutField(message));
+  const named = /the header `([^`]*)` (?:has a|has no) (name|value)|the header `([^`]*)`/.exec(message);
   const name = named?.[1] ?? named?.[3];
   const header = name === undefined ? undefined : headers.find((one) => sameName(one.name) === sameName(name));
-  if (header) return { field: header.id, part: named?.[2] === "value" ? "value" : "name", message: sentence(message) };
-  return { field: null, part: "name", message: `${sentence(message)} ${hint}` };
+  if (header) return { field: header.id, part: named?.[2] === "value" ? "value" : "name", message: said };
+  const field = (["url", "headers"] as const).find((one) => message.startsWith(`\`${one}\`: `));
+  return field ? { field, part: "name", message: said } : { field: null, part: "name", message: `${said} ${hint}` };
 }

@@ -6,9 +6,6 @@ import { iso } from "../random";
 
 type SinkCalls = Pick<Answers, "audit.sinks" | "audit.addSink" | "audit.removeSink" | "audit.resumeSink">;
 
-/** The core's own sentence. */
-const LIST_HINT = "`taskwarden audit sinks list` shows where rows are sent to.";
-
 export function sinkCalls(state: CoreState): SinkCalls {
   const found = (id: number): SinkDto => {
     const sink = state.sinks.find((one) => one.id === id);
@@ -33,8 +30,8 @@ export function sinkCalls(state: CoreState): SinkCalls {
       if (same)
         throw {
           code: "refused",
-          message: `sink ${same.id} sends rows to this address already`,
-          hint: LIST_HINT,
+          message: `\`url\`: sink ${same.id} sends rows to this address already`,
+          hint: "`taskwarden audit sinks list` shows how far rows came. Remove that sink first to begin with another row or with other headers.",
         } satisfies ApiError;
       check(headers);
       const id = Math.max(0, ...state.sinks.map((one) => one.id)) + 1;
@@ -96,11 +93,12 @@ function check(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     const bad = (why: string) =>
       ({
-        code: "refused",
-        message: `the header \`${name}\` ${why}`,
-        hint: LIST_HINT,
+        code: "usage",
+        message: `\`headers\`: the header \`${name}\` ${why}`,
+        hint: "Give each header once, with a name such as `Authorization` and a value on one line.",
       }) satisfies ApiError;
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw bad("has a name that HTTP does not allow");
+    if (value.trim() === "") throw bad("has no value");
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw bad("has a value that HTTP does not allow");
   }
 }

@@ -10,7 +10,7 @@ mod sender;
 
 use std::sync::Arc;
 
-use domain::audit::log_sink::LogSink;
+use domain::audit::log_sink::{LogSink, SinkRefused};
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
 use domain::ports::{LogCollectors, RegistryError, Secret, SinkUnit};
@@ -63,18 +63,22 @@ impl Engine {
         let NewSink { url, origin, headers, first } = new;
         let before = core.sinks.all();
         if let Some(same) = before.iter().find(|sink| sink.url == url) {
-            return Err(EngineError::NoSink(format!("sink {} sends rows to this address already", same.id)));
+            return Err(SinkRefused::SameAddress(same.id).into());
         }
         let most = core.policy.audit.sinks_max;
         if before.len() >= most {
-            return Err(EngineError::NoSink(format!("rows are sent to {most} sinks already, as many as may be")));
+            return Err(SinkRefused::TooMany { most }.into());
         }
         let there = core.registry.audit_rows(rows_from(1, 1)).await?;
-        let next = first.unwrap_or(there.last + 1).max(there.first).max(1);
-        if next > there.last + 1 {
-            let last = there.last;
-            return Err(EngineError::NoSink(format!("row {next} is not written yet; the newest one is {last}")));
-        }
+        let next = match first {
+            Some(0) => return Err(SinkRefused::FirstIsZero.into()),
+            Some(first) if first > there.last + 1 => {
+                return Err(SinkRefused::NotWritten { first, last: there.last }.into());
+            }
+            // Rows that retention removed cannot be sent.
+            Some(first) => first.max(there.first),
+            None => there.last + 1,
+        };
         let id = before.iter().map(|sink| sink.id).max().unwrap_or(0).saturating_add(1);
         keep(collectors, id, &headers)?;
         let names: Vec<String> = headers.into_iter().map(|(name, _)| name).collect();
@@ -126,7 +130,7 @@ impl Engine {
         sink.headers.extend(added);
         let most = core.policy.audit.sink_headers_max;
         if sink.headers.len() > most {
-            return Err(EngineError::NoSink(format!("sink {id} would have more than {most} headers")));
+            return Err(SinkRefused::TooManyHeaders { id, most }.into());
         }
         keep(self.collectors()?, id, headers)?;
         sink.failure = None;
@@ -140,15 +144,12 @@ impl Engine {
 
     fn collectors(&self) -> Result<&dyn LogCollectors, EngineError> {
         let collectors = self.core.sinks.collectors.get();
-        collectors.map(AsRef::as_ref).ok_or_else(|| EngineError::NoSink("this core sends no rows".into()))
+        Ok(collectors.map(AsRef::as_ref).ok_or(SinkRefused::NoCollectors)?)
     }
 
     fn known_sink(&self, id: u32) -> Result<LogSink, EngineError> {
-        self.core
-            .sinks
-            .get(id)
-            .map(|known| known.sink)
-            .ok_or_else(|| EngineError::NoSink(format!("there is no sink {id}")))
+        let known = self.core.sinks.get(id).ok_or(SinkRefused::Unknown(id))?;
+        Ok(known.sink)
     }
 
     /// The sink after an attempt to send, or as it is when none ends in time.
@@ -172,7 +173,7 @@ impl Engine {
 }
 
 fn keep(collectors: &dyn LogCollectors, id: u32, headers: &[(String, Secret)]) -> Result<(), EngineError> {
-    collectors.keep_headers(id, headers).map_err(|error| EngineError::NoSink(error.0))
+    Ok(collectors.keep_headers(id, headers).map_err(SinkRefused::from)?)
 }
 
 fn with_headers(names: &[String]) -> String {

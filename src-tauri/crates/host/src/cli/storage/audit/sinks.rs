@@ -54,18 +54,24 @@ pub(crate) struct OtlpArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RemoveSinkArgs {
     /// The number of the sink, as `list` shows it.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = sink_id)]
     id: u32,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeSinkArgs {
     /// The number of the sink, as `list` shows it.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = sink_id)]
     id: u32,
     /// The name of a header that gets a new value, which is read from this environment variable, or asked for.
     #[arg(long = "header", value_name = "NAME[=VARIABLE]")]
     headers: Vec<String>,
+}
+
+/// The number of a sink.
+fn sink_id(word: &str) -> Result<u32, String> {
+    let id = word.parse().ok().filter(|id| *id > 0);
+    id.ok_or_else(|| "a sink has a number, such as 1; `taskwarden audit sinks list` shows them".to_owned())
 }
 
 pub(super) async fn run(command: SinkCommand, config: &Config, screen: &Screen) -> CommandResult {
