@@ -97,7 +97,7 @@ impl Transition {
             Origin::Discovered | Origin::Adopted => false,
         };
         if began_here {
-            self.learned_ms = Some(u64::try_from(self.next.worked(now).as_millis()).unwrap_or(u64::MAX));
+            self.learned_ms = Some(u64::try_from(self.next.worked_until(now).as_millis()).unwrap_or(u64::MAX));
         }
     }
 }
@@ -114,7 +114,10 @@ impl TaskHandle {
         } else {
             None
         };
-        let end = self.ended_at().or(contact_ended).unwrap_or(now);
+        self.worked_until(self.ended_at().or(contact_ended).unwrap_or(now))
+    }
+
+    fn worked_until(&self, end: Timestamp) -> Duration {
         let paused = self.paused_since.map_or(Duration::ZERO, |since| end.since(since));
         end.since(self.created).saturating_sub(Duration::from_millis(self.paused_ms)).saturating_sub(paused)
     }
