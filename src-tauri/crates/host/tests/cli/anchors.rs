@@ -73,6 +73,24 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// Anchors a log at a place and goes on with it there; then the registry is again what it was when the place was named.
+fn put_older_registry_back(home: &Home, place: &[&str]) {
+    let core = serve(home);
+    home.ok(&[&["audit", "anchors", "add"], place].concat());
+    drop(core);
+    let older = home.data().with_file_name("older");
+    copy_folder(&home.data(), &older);
+    let core = serve(home);
+    let before = newest(home);
+    for agent in ["one", "two", "three"] {
+        home.ok(&["agents", "add", agent]);
+    }
+    until("the decisions are in the anchor", || newest(home) >= before + 3);
+    drop(core);
+    std::fs::remove_dir_all(home.data()).expect("the registry is gone");
+    copy_folder(&older, &home.data());
+}
+
 #[test]
 fn each_decision_is_soon_in_the_anchor_and_the_log_is_verified_with_it() {
     let home = Home::new();
@@ -104,22 +122,9 @@ fn each_decision_is_soon_in_the_anchor_and_the_log_is_verified_with_it() {
 #[test]
 fn an_older_registry_that_was_put_back_contradicts_its_anchor_which_stays_as_it_is() {
     let home = Home::new();
-    let core = serve(&home);
     let file = disk(&home).join("log.notes");
-    home.ok(&["audit", "anchors", "add", "file", text(&file)]);
-    drop(core);
-    let older = home.data().with_file_name("older");
-    copy_folder(&home.data(), &older);
-    let core = serve(&home);
-    let before = newest(&home);
-    for agent in ["one", "two", "three"] {
-        home.ok(&["agents", "add", agent]);
-    }
-    until("the decisions are in the anchor", || newest(&home) >= before + 3);
-    drop(core);
+    put_older_registry_back(&home, &["file", text(&file)]);
     let kept = std::fs::read(&file).expect("the anchor");
-    std::fs::remove_dir_all(home.data()).expect("the registry is gone");
-    copy_folder(&older, &home.data());
 
     let _core = serve(&home);
     let broken = || home.run(&["doctor"]).out.contains("rows were cut off");
@@ -258,22 +263,9 @@ fn a_commit_that_could_not_be_pushed_is_told_and_pushed_when_the_remote_is_back(
 #[test]
 fn an_older_registry_contradicts_its_repository_which_gets_no_further_commit() {
     let home = Home::new();
-    let core = serve(&home);
     let repo = repository(&disk(&home), "proofs", &["--bare"]);
-    home.ok(&["audit", "anchors", "add", "git", text(&repo)]);
-    drop(core);
-    let older = home.data().with_file_name("older");
-    copy_folder(&home.data(), &older);
-    let core = serve(&home);
-    let before = newest(&home);
-    for agent in ["one", "two", "three"] {
-        home.ok(&["agents", "add", agent]);
-    }
-    until("the decisions are in the anchor", || newest(&home) >= before + 3);
-    drop(core);
+    put_older_registry_back(&home, &["git", text(&repo)]);
     let kept = git(&repo, &["rev-parse", BRANCH]);
-    std::fs::remove_dir_all(home.data()).expect("the registry is gone");
-    copy_folder(&older, &home.data());
 
     let _core = serve(&home);
     until("doctor names the contradiction", || home.run(&["doctor"]).out.contains("rows were cut off"));
