@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use host::app::core_client::{CoreClient, Opener};
-use host::window::routes;
-use tauri::{App, AppHandle, Manager as _, RunEvent, WindowEvent};
+#[cfg(target_os = "linux")]
+use host::window::open_window::{self, HandOver};
+use host::window::{routes, window_clock};
+use tauri::{App, AppHandle, Context, Manager as _, RunEvent, WindowEvent};
 use tauri_plugin_deep_link::DeepLinkExt as _;
 
 use crate::core::Core;
@@ -43,7 +45,19 @@ pub fn run() -> ExitCode {
         eprintln!("hint: Run `taskwarden serve` to use Taskwarden in a browser.");
         return ExitCode::FAILURE;
     }
-    match app() {
+    let context = tauri::generate_context!();
+    let bus_id = bus_id(&context);
+    #[cfg(target_os = "linux")]
+    match open_window::hand_over(&bus_id) {
+        HandOver::Taken => return ExitCode::SUCCESS,
+        HandOver::NobodyThere => {}
+        HandOver::Silent => {
+            eprintln!("error: a window of this data folder is open and does not answer");
+            eprintln!("hint: End its program, `taskwarden-desktop`, and start it again. Tasks go on without it.");
+            return ExitCode::FAILURE;
+        }
+    }
+    match app(context, bus_id) {
         Ok(app) => u8::try_from(app.run_return(on_run_event)).map_or(ExitCode::FAILURE, ExitCode::from),
         Err(why) => {
             eprintln!("error: the window could not be created: {why}");
@@ -59,10 +73,10 @@ fn has_display() -> bool {
     !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-fn app() -> tauri::Result<App> {
+fn app(context: Context, bus_id: String) -> tauri::Result<App> {
     tauri::Builder::default()
         // First: a second instance ends here and brings the first to the front.
-        .plugin(single_instance())
+        .plugin(single_instance(bus_id))
         .plugin(tauri_plugin_deep_link::init())
         .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::REMEMBERED).build())
         .plugin(tauri_plugin_autostart::Builder::new().arg(HIDDEN).build())
@@ -85,19 +99,24 @@ fn app() -> tauri::Result<App> {
             _ => {}
         })
         .setup(|app| Ok(set_up(app.handle())?))
-        .build(tauri::generate_context!())
+        .build(context)
+}
+
+/// A second start with the same name on the session bus ends, and brings the first window to the front.
+fn single_instance(bus_id: String) -> tauri::plugin::TauriPlugin<tauri::Wry> {
+    tauri_plugin_single_instance::Builder::new().callback(|app, _, _| windows::show(app)).dbus_id(bus_id).build()
 }
 
 /// One window for each data folder: two folders may be open beside each other.
-fn single_instance() -> tauri::plugin::TauriPlugin<tauri::Wry> {
+fn bus_id(context: &Context) -> String {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let builder = tauri_plugin_single_instance::Builder::new().callback(|app, _, _| windows::show(app));
+    let program = &context.config().identifier;
     match std::env::var_os("TASKWARDEN_HOME").filter(|home| !home.is_empty()) {
-        None => builder.build(),
+        None => program.clone(),
         Some(home) => {
             let mut hasher = DefaultHasher::new();
             home.hash(&mut hasher);
-            builder.dbus_id(format!("org.taskwarden.desktop.at{:016x}", hasher.finish())).build()
+            format!("{program}.at{:016x}", hasher.finish())
         }
     }
 }
@@ -164,7 +183,7 @@ async fn keep_core_open(app: AppHandle) {
             tokio::select! {
                 biased;
                 () = &mut over => break,
-                () = host::window::window_clock::before_another_try() => continue,
+                () = window_clock::before_another_try() => continue,
             }
         };
         let is_over = tokio::select! {
@@ -202,6 +221,6 @@ async fn feed_tray(app: &AppHandle, door: &CoreClient) {
                 }
             }
         }
-        host::window::window_clock::before_another_try().await;
+        window_clock::before_another_try().await;
     }
 }

@@ -51,6 +51,15 @@ export class Window {
     return this.#ask('POST', `${this.#session}/execute/async`, { script: source, args });
   }
 
+  /** Stops the program where it is; it answers nobody until it is thawed. */
+  freeze() {
+    for (const pid of this.#programs) process.kill(pid, 'SIGSTOP');
+  }
+
+  thaw() {
+    for (const pid of this.#programs) process.kill(pid, 'SIGCONT');
+  }
+
   text() {
     return this.run(() => document.body.innerText);
   }

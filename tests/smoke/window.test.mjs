@@ -1,10 +1,12 @@
 // Stories of the real window: it opens, keeps strangers' scripts out, runs the demo, and a notification leads back in.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { Desktop } from './desktop.mjs';
 import { until } from './until.mjs';
@@ -221,6 +223,19 @@ test('a link opens its place in the window that is there', async () => {
   const ended = new Promise((resolve) => second.once('exit', resolve));
   await at(`#/tasks/${id}`);
   assert.equal(await ended, 0, 'the second start ended by itself');
+});
+
+test('a second start says so when the window that is there does not answer', async () => {
+  window.freeze();
+  try {
+    const second = spawn(PROGRAM, [], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    const [said, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    assert.equal(code, 1);
+    assert.match(said, /a window of this data folder is open and does not answer/);
+  } finally {
+    window.thaw();
+  }
+  await call('doctor', {});
 });
 
 test('closing the window keeps it in the tray, and the icon brings it back', async () => {

@@ -88,7 +88,7 @@ const LIST: [Allowed; 14] = [
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
                   hex hyper hyper-util idna indicatif inotify jiff jsonc-parser keyring mimalloc nix notify-rust open \
                   parking_lot percent-encoding reqwest rust-embed rustix serde serde_json thiserror tokio tokio-stream tokio-util \
-                  toml toml_edit tower tracing tracing-subscriber url yaml-edit",
+                  toml toml_edit tower tracing tracing-subscriber url yaml-edit zbus",
         dev: "testkit",
         build: "",
     },
