@@ -36,6 +36,15 @@ interface Wiring {
   readonly select: (id: string) => void;
 }
 
+/** Makes something that goes on after the component that asked for it first: what it derives would stand still with it. */
+function outliving<T>(make: () => T): T {
+  const made: T[] = [];
+  $effect.root(() => void made.push(make()));
+  const [only] = made;
+  if (only === undefined) throw new Error("a root runs at once");
+  return only;
+}
+
 export class InboxActions {
   /** Drafts were read, or cannot be; only then forms are made. */
   ready = $state(false);
@@ -83,11 +92,14 @@ export class InboxActions {
     const held = this.#forms.get(row.id);
     if (held) return held;
     const kept = this.#drafts.of(row.id);
-    const form = new FormState(request.schema, {
-      kind: "question",
-      secretFields: request.secretFields,
-      start: kept?.draft ?? null,
-    });
+    const form = outliving(
+      () =>
+        new FormState(request.schema, {
+          kind: "question",
+          secretFields: request.secretFields,
+          start: kept?.draft ?? null,
+        }),
+    );
     if (kept) this.#restored.set(row.id, kept.at);
     this.#forms.set(row.id, form);
     return form;
