@@ -193,12 +193,16 @@ pub enum Verb {
     SinkRemoved,
     /// A person resumed a collector that was paused, perhaps with new headers; the note says which.
     SinkResumed,
+    /// A server lists other tools than a person last saw, or defines them otherwise; the note names them.
+    ToolsChanged,
+    /// A person marked the tools of a server as seen; the note names those that were new to people.
+    ToolsSeen,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 67] = [
+    pub const ALL: [Self; 69] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -266,6 +270,8 @@ impl Verb {
         Self::SinkAdded,
         Self::SinkRemoved,
         Self::SinkResumed,
+        Self::ToolsChanged,
+        Self::ToolsSeen,
     ];
 
     /// The word of the export format.
@@ -339,6 +345,8 @@ impl Verb {
             Self::SinkAdded => "sinkAdded",
             Self::SinkRemoved => "sinkRemoved",
             Self::SinkResumed => "sinkResumed",
+            Self::ToolsChanged => "toolsChanged",
+            Self::ToolsSeen => "toolsSeen",
             Self::Unknown(word) => word,
         }
     }

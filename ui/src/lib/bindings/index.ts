@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded" | "sinkAdded" | "sinkRemoved" | "sinkResumed";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded" | "sinkAdded" | "sinkRemoved" | "sinkResumed" | "toolsChanged" | "toolsSeen";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -486,9 +486,13 @@ overLimits: number,
 alarms: number,
 /** Halts, and what people resumed. */
 halts: Array<ReportRowDto>,
+/** What became of the tasks of the month's halts, the newest halt first. */
+haltedTasks: Array<ReportHaltDto>,
+/** Servers that changed their tools, and people who marked them as seen. */
+tools: Array<ReportRowDto>,
 /** What is missing in the log, and new keys. */
 gaps: Array<ReportRowDto>,
-/** Halts and gaps beyond those that are listed. */
+/** Halts, gaps and changes of tools beyond those that are listed. */
 unlisted: number, };
 
 /** A row of the audit log. */
@@ -2285,11 +2289,20 @@ actor: string,
 who: string,
 /**
  * `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
- * `resumed`, `paused` or `pauseEnded`.
+ * `resumed`, `paused`, `pauseEnded` or `toolsSeen`.
  */
 kind: string,
 /** The verb of its rows. */
 verb: string, count: number, };
+
+/** What became of the tasks that a halt covered, as is known when the report is made. */
+export type ReportHaltDto = { id: string,
+/** When it began. */
+at: string,
+/** Whether people let all of it begin again. */
+isOver: boolean, counts: HaltedTaskCounts,
+/** Tasks of it that retention removed. */
+removed: number, };
 
 /** A row that is listed as it is. */
 export type ReportRowDto = {

@@ -74,6 +74,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   sinkAdded: ["plus", "neutral"],
   sinkRemoved: ["trash", "neutral"],
   sinkResumed: ["play", "neutral"],
+  toolsChanged: ["warn", "attention"],
+  toolsSeen: ["check", "neutral"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

@@ -245,21 +245,40 @@ impl Api {
         halt: &Halt,
         names: &mut Names,
     ) -> Result<BTreeMap<HandleId, HaltedTask>, ApiError> {
-        let (rows, mut tasks) = (self.policy.page_rows_max, BTreeMap::new());
+        Ok(self.halted_tasks_and_removed(halt, names).await?.0)
+    }
+
+    async fn halted_tasks_and_removed(
+        &self,
+        halt: &Halt,
+        names: &mut Names,
+    ) -> Result<(BTreeMap<HandleId, HaltedTask>, u64), ApiError> {
+        let (rows, mut tasks, mut removed) = (self.policy.page_rows_max, BTreeMap::new(), 0);
         let mut after: Option<HandleId> = None;
         loop {
             let page = self.registry.halted_tasks(halt.id, after, rows).await?;
             after = page.last().copied();
             let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
             for id in page {
-                if let Some(task) = self.halted_task(id, names).await? {
-                    tasks.insert(id, task);
+                match self.halted_task(id, names).await? {
+                    Some(task) => drop(tasks.insert(id, task)),
+                    None => removed += 1,
                 }
             }
             if is_last {
-                return Ok(tasks);
+                return Ok((tasks, removed));
             }
         }
+    }
+
+    /// How many tasks of a halt are in which state, and how many of them retention removed.
+    pub(crate) async fn halt_outcome(
+        &self,
+        halt: &Halt,
+        names: &mut Names,
+    ) -> Result<(HaltedTaskCounts, u64), ApiError> {
+        let (tasks, removed) = self.halted_tasks_and_removed(halt, names).await?;
+        Ok((counts(tasks.values()), removed))
     }
 
     /// One task of a halt as it is now; `None` when it was removed.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use api::Code;
+use domain::audit::Verb;
 use domain::ports::UpstreamEvent;
 use domain::server::tool_memory::ToolMemory;
 use serde_json::{Value, json};
@@ -68,6 +69,51 @@ async fn what_changed_after_a_person_looked_is_not_marked_as_seen() {
     let seen = world.try_call("servers.toolsSeen", json!({"name": "ci", "digest": shown["digest"]})).await;
     assert_eq!(seen.expect_err("it changed again").code, Code::Refused);
     assert_eq!(named(&listed(&world).await).len(), 1, "it stays marked as changed");
+}
+
+/// Rows of the audit log about tools: verb, actor and note, the oldest first.
+async fn recorded(world: &World) -> Vec<(String, String, String)> {
+    let page = world.registry.audit_page(None, 0, 1_000).await.expect("the log is read");
+    let of_tools = page
+        .rows
+        .into_iter()
+        .map(|row| row.event)
+        .filter(|event| matches!(event.verb, Verb::ToolsChanged | Verb::ToolsSeen));
+    of_tools.map(|event| (event.verb.word().to_owned(), event.actor.to_string(), event.note)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_changes_and_a_person_marks_as_seen_is_in_the_audit_log() {
+    let world = World::new().await;
+    world.server.list_tools([("index", "Index one folder"), ("drop", "Drop it")]);
+    listed(&world).await;
+    assert_eq!(recorded(&world).await, [], "what comes first is no change");
+    world.server.list_tools([("index", "Index everything"), ("new", "Is new")]);
+    let shown = listed(&world).await;
+    listed(&world).await;
+    world.call("servers.toolsSeen", json!({"name": "ci", "digest": shown["digest"]})).await;
+    world.server.list_tools([("index", "Index and send it away"), ("new", "Is new")]);
+    listed(&world).await;
+    let rows = recorded(&world).await;
+    let told: Vec<(&str, &str)> = rows.iter().map(|(verb, _, note)| (verb.as_str(), note.as_str())).collect();
+    let changes = "changed: index; added: new; removed: drop";
+    let expected = [("toolsChanged", changes), ("toolsSeen", changes), ("toolsChanged", "changed: index")];
+    assert_eq!(told, expected, "each once, and what comes after the look at once");
+    assert!(rows[0].1.starts_with("server:") && rows[1].1 == "person:ada", "{rows:?}");
+    let report = world.call("audit.report", json!({"month": null})).await;
+    assert_eq!(report["tools"], json!([]), "the last month had none: {report:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_tools_change_at_each_look_gets_a_row_a_minute_and_no_more() {
+    let world = World::new().await;
+    for round in 0..300 {
+        world.server.list_tools([("index", format!("Version {round}").as_str())]);
+        listed(&world).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let rows = recorded(&world).await.len();
+    assert!((4..=6).contains(&rows), "five minutes have five rows: {rows}");
 }
 
 #[tokio::test(start_paused = true)]

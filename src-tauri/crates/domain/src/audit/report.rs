@@ -48,7 +48,9 @@ pub struct MonthReport {
     pub halts: Vec<ListedRow>,
     /// What is missing in the log or was signed anew.
     pub gaps: Vec<ListedRow>,
-    /// Halts and gaps that are not told one by one.
+    /// Tools that servers changed, and tools that people marked as seen.
+    pub tools: Vec<ListedRow>,
+    /// Halts, gaps and changes of tools that are not told one by one.
     pub untold: u64,
     began: HashSet<String>,
     considered: HashSet<String>,
@@ -86,9 +88,10 @@ impl MonthReport {
             Verb::Contradiction => self.server(row).contradictions += 1,
             Verb::OverLimit => self.over_limits += 1,
             Verb::AlarmRaised => self.alarms += 1,
-            Verb::Halted | Verb::Resumed => self.told(row, true),
+            Verb::Halted | Verb::Resumed => self.told(row, Told::Halt),
+            Verb::ToolsChanged | Verb::ToolsSeen => self.told(row, Told::Tools),
             Verb::Called => self.called(row),
-            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.told(row, false),
+            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.told(row, Told::Gap),
             _ => {}
         }
         if let Some(kind) = DecisionKind::of(verb, row.note) {
@@ -165,8 +168,12 @@ impl MonthReport {
         }
     }
 
-    fn told(&mut self, row: &ReportedRow<'_>, is_halt: bool) {
-        let told = if is_halt { &mut self.halts } else { &mut self.gaps };
+    fn told(&mut self, row: &ReportedRow<'_>, what: Told) {
+        let told = match what {
+            Told::Halt => &mut self.halts,
+            Told::Tools => &mut self.tools,
+            Told::Gap => &mut self.gaps,
+        };
         if told.len() < TOLD_MAX {
             told.push(ListedRow::of(row));
         } else {
@@ -181,6 +188,14 @@ impl MonthReport {
     fn server(&mut self, row: &ReportedRow<'_>) -> &mut ServerFigures {
         self.servers.entry(row.server.to_owned()).or_default()
     }
+}
+
+/// Which list a row is told in.
+#[derive(Clone, Copy)]
+enum Told {
+    Halt,
+    Tools,
+    Gap,
 }
 
 /// How the subjects of questions begin.

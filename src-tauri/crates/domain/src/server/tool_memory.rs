@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::audit::AuditEvent;
 use crate::digest::sha256_hex;
 use crate::ids::{PersonId, ServerId};
-use crate::policy::ToolMemoryPolicy;
+use crate::policy::{ToolMemoryPolicy, plain_text};
 use crate::time::Timestamp;
 
 /// One version of a tool's definition.
@@ -39,6 +40,16 @@ pub enum ToolChange {
     Changed,
 }
 
+impl ToolChange {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+}
+
 /// When somebody last looked at the changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsSeen {
@@ -66,6 +77,8 @@ pub struct ToolMemoryUnit {
     pub put: Vec<RememberedTool>,
     /// Tools of which nothing is remembered any more.
     pub forget: Vec<Arc<str>>,
+    /// What is said of it in the audit log.
+    pub audit: Vec<AuditEvent>,
 }
 
 impl RememberedTool {
@@ -157,6 +170,29 @@ impl ToolMemory {
         self.tools.values().filter_map(|tool| Some((tool, tool.change()?)))
     }
 
+    /// The tools that differ from what a person last saw, by name; the first of each kind, and how many more there are.
+    #[must_use]
+    pub fn changes_note(&self, limits: &ToolMemoryPolicy) -> String {
+        let mut parts = Vec::new();
+        for kind in [ToolChange::Changed, ToolChange::Added, ToolChange::Removed] {
+            let of_kind = self.changes().filter(|(_, change)| *change == kind);
+            let mut names: Vec<String> = of_kind.map(|(tool, _)| plain_text(&tool.name, limits.named_chars)).collect();
+            let more = names.len().saturating_sub(limits.named);
+            names.truncate(limits.named);
+            if more > 0 {
+                names.push(format!("and {more} more"));
+            }
+            if !names.is_empty() {
+                parts.push(format!("{}: {}", kind.word(), names.join(", ")));
+            }
+        }
+        match (parts.is_empty(), &self.seen.by) {
+            (false, _) => parts.join("; "),
+            (true, Some(_)) => "as a person last saw them".into(),
+            (true, None) => "as they were first listed".into(),
+        }
+    }
+
     /// Names what is listed now, so that a person marks as seen what was shown and nothing else.
     #[must_use]
     pub fn digest(&self) -> String {
@@ -179,7 +215,8 @@ impl ToolMemory {
         let put = self.tools.values().filter(|tool| known(&tool.name) != Some(tool)).cloned().collect();
         let gone = before.into_iter().flat_map(|before| before.tools.keys());
         let forget = gone.filter(|name| !self.tools.contains_key(*name)).cloned().collect();
-        Some(ToolMemoryUnit { server, seen: self.seen.clone(), left_out: self.left_out, put, forget })
+        let (seen, left_out) = (self.seen.clone(), self.left_out);
+        Some(ToolMemoryUnit { server, seen, left_out, put, forget, audit: Vec::new() })
     }
 }
 
@@ -244,6 +281,20 @@ mod tests {
         assert_eq!(memory.left_out, 17);
         let kept = memory.tools.values().filter_map(|tool| tool.listed.as_ref()?.text.as_ref()).map(|text| text.len());
         assert_eq!(kept.sum::<usize>(), 10, "a second definition has no room");
+    }
+
+    #[test]
+    fn changes_are_named_by_kind_with_short_plain_names() {
+        let limits = ToolMemoryPolicy { tools_per_server: 9, named: 2, named_chars: 8, ..ToolMemoryPolicy::default() };
+        let first = ToolMemory::listed(None, [("a", "1"), ("b", "1")], NOW, &limits);
+        assert_eq!(first.changes_note(&limits), "as they were first listed");
+        let looked = first.seen_by(PersonId::new("ada"), NOW);
+        assert_eq!(looked.changes_note(&limits), "as a person last saw them");
+        let evil = "\u{202e}\u{1b}[31mred and long";
+        let next = [("b", "2"), ("c", "1"), ("d", "1"), ("e", "1"), (evil, "1")];
+        let note = ToolMemory::listed(Some(&first), next, NOW, &limits).changes_note(&limits);
+        assert!(note.starts_with("changed: b; added: ") && note.ends_with("and 2 more; removed: a"), "{note}");
+        assert!(!note.contains('\u{202e}') && !note.contains('\u{1b}') && note.len() < 80, "{note}");
     }
 
     #[test]

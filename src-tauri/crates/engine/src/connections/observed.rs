@@ -8,10 +8,13 @@ pub(crate) mod tool_use;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use domain::ids::AgentId;
 use domain::policy::Policy;
 use domain::ports::{ProcessListener, ProcessNews, ProcessObserver};
+use domain::server::tool_memory::ToolMemory;
+use tokio::time::Instant;
 
 use crate::connections::observed::request_times::RequestTimes;
 use crate::connections::observed::server_log::ServerLog;
@@ -30,8 +33,41 @@ pub(crate) struct ObservedServer {
 #[derive(Default)]
 pub(crate) struct ToolChanges {
     /// One comparison at a time.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    pub(crate) turn: tokio::sync::Mutex<RecordedTools>,
     changed: AtomicU64,
+}
+
+/// The list of tools that the audit log has last said something about.
+#[derive(Default)]
+pub(crate) struct RecordedTools {
+    digest: Option<String>,
+    at: Option<Instant>,
+}
+
+impl RecordedTools {
+    /// Whether this list is news to the audit log. A server that changes its tools all the time is told of no more often
+    /// than it is asked for them because it says so.
+    pub(crate) fn is_news(&mut self, before: Option<&ToolMemory>, next: &ToolMemory, every: Duration) -> bool {
+        let recorded = match (&self.digest, before) {
+            (Some(digest), _) => digest.clone(),
+            // As an earlier run of the core listed them last.
+            (None, Some(before)) => before.digest(),
+            (None, None) => next.digest(),
+        };
+        let is_due = self.at.is_none_or(|at| at.elapsed() >= every);
+        let is_news = next.digest() != recorded;
+        self.digest = Some(recorded);
+        is_news && is_due
+    }
+
+    /// A person looked: what comes next is news at once.
+    pub(crate) fn seen(&mut self, list: &ToolMemory) {
+        *self = Self { digest: Some(list.digest()), at: None };
+    }
+
+    pub(crate) fn recorded(&mut self, list: &ToolMemory) {
+        *self = Self { digest: Some(list.digest()), at: Some(Instant::now()) };
+    }
 }
 
 impl ToolChanges {

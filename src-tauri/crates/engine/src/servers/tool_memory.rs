@@ -7,9 +7,10 @@ pub(crate) mod confirmed;
 
 use std::sync::Arc;
 
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{PersonId, ServerId};
 use domain::ports::{RegistryError, ToolFacts};
-use domain::server::tool_memory::ToolMemory;
+use domain::server::tool_memory::{ToolMemory, ToolMemoryUnit};
 use tokio::time::Instant;
 
 use crate::connections::observed::ObservedServer;
@@ -27,31 +28,50 @@ pub(crate) async fn remember(
     server: ServerId,
     tools: &[ToolFacts],
 ) -> Result<ToolMemory, RegistryError> {
-    let _turn = observed.tools.turn.lock().await;
+    let mut recorded = observed.tools.turn.lock().await;
     let before = core.registry.tool_memory(server).await?;
     let listed = tools.iter().map(|tool| (tool.name.as_str(), &*tool.definition));
-    let next = ToolMemory::listed(before.as_ref(), listed, core.time.now(), &core.policy.tool_memory);
+    let limits = &core.policy.tool_memory;
+    let next = ToolMemory::listed(before.as_ref(), listed, core.time.now(), limits);
     confirmed::listed(core, server, &next);
-    store(core, observed, server, before.as_ref(), &next).await;
+    let is_news = recorded.is_news(before.as_ref(), &next, limits.check_every);
+    let fact = is_news.then(|| fact(core, server, Actor::Server(server), Verb::ToolsChanged, &next));
+    if store(core, observed, server, before.as_ref(), &next, fact).await && is_news {
+        recorded.recorded(&next);
+    }
     Ok(next)
 }
 
+fn fact(core: &EngineCore, server: ServerId, actor: Actor, verb: Verb, tools: &ToolMemory) -> AuditEvent {
+    let note = tools.changes_note(&core.policy.tool_memory);
+    AuditEvent { at: core.time.now(), actor, verb, subject: Subject::Server(server), note }
+}
+
+/// Stores what changed with its row of the audit log; whether that succeeded.
 async fn store(
     core: &EngineCore,
     observed: &ObservedServer,
     server: ServerId,
     before: Option<&ToolMemory>,
     next: &ToolMemory,
-) {
-    if let Some(unit) = next.unit_since(before, server)
-        && let Err(error) = core.registry.put_tool_memory(unit).await
-    {
+    fact: Option<AuditEvent>,
+) -> bool {
+    let stored = match next.unit_since(before, server) {
+        Some(unit) => core.registry.put_tool_memory(ToolMemoryUnit { audit: fact.into_iter().collect(), ..unit }).await,
+        // It changed earlier, when the log had said something too short a time before.
+        None => match fact {
+            Some(fact) => core.registry.record(vec![fact]).await,
+            None => Ok(()),
+        },
+    };
+    if let Err(error) = &stored {
         tracing::warn!(%error, "what a server lists as its tools could not be stored");
     }
     let changed = u64::try_from(next.changes().count()).unwrap_or(u64::MAX);
     if observed.tools.set_count(changed) {
         core.effects.commits.health_changed(server);
     }
+    stored.is_ok()
 }
 
 impl Engine {
@@ -62,14 +82,16 @@ impl Engine {
     pub async fn see_tools(&self, id: ServerId, digest: &str, by: PersonId) -> Result<bool, EngineError> {
         let core = &self.core;
         let observed = core.connections.observed(id, &core.policy);
-        let _turn = observed.tools.turn.lock().await;
+        let mut recorded = observed.tools.turn.lock().await;
         let Some(before) = core.registry.tool_memory(id).await? else { return Ok(false) };
         if before.digest() != digest {
             return Ok(false);
         }
-        let next = before.seen_by(by, core.time.now());
+        let next = before.seen_by(by.clone(), core.time.now());
         if let Some(unit) = next.unit_since(Some(&before), id) {
-            core.registry.put_tool_memory(unit).await?;
+            let audit = vec![fact(core, id, Actor::Person(by), Verb::ToolsSeen, &before)];
+            core.registry.put_tool_memory(ToolMemoryUnit { audit, ..unit }).await?;
+            recorded.seen(&next);
         }
         if observed.tools.set_count(0) {
             core.effects.commits.health_changed(id);

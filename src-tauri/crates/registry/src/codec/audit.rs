@@ -310,6 +310,8 @@ mod tests {
             Verb::SinkAdded => 64,
             Verb::SinkRemoved => 65,
             Verb::SinkResumed => 66,
+            Verb::ToolsChanged => 67,
+            Verb::ToolsSeen => 68,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

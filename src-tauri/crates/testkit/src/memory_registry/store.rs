@@ -124,12 +124,13 @@ fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
 impl MemoryStore {
     /// Stores what changed of what is remembered of a server's tools.
     pub(crate) fn put_tools(&mut self, unit: ToolMemoryUnit) {
-        let ToolMemoryUnit { server, seen, left_out, put, forget } = unit;
+        let ToolMemoryUnit { server, seen, left_out, put, forget, audit } = unit;
         let kept = self.tools.remove(&server).map(|memory| memory.tools).unwrap_or_default();
         let mut memory = ToolMemory { seen, tools: kept, left_out };
         memory.tools.retain(|name, _| !forget.contains(name));
         memory.tools.extend(put.into_iter().map(|tool| (tool.name.clone(), tool)));
         self.tools.insert(server, memory);
+        self.facts(audit);
     }
 
     pub(crate) fn change(&mut self, entity: Entity, at: Option<Timestamp>, removed: bool) -> Seq {

@@ -69,6 +69,8 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   sinkAdded: "named a sink for rows",
   sinkRemoved: "removed a sink for rows",
   sinkResumed: "resumed a sink for rows",
+  toolsChanged: "changed its tools",
+  toolsSeen: "marked tools as seen",
 };
 
 /** All verbs by their labels, for choosing. */

@@ -6,13 +6,15 @@ use std::collections::HashMap;
 
 use domain::audit::report::{ListedRow, MonthReport, ReportMonth, ReportedRow};
 use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::core::report::{
-    AuditReportDto, ReportAgentDto, ReportAnswersDto, ReportDayDto, ReportDecisionDto, ReportRowDto, ReportServerDto,
+    AuditReportDto, ReportAgentDto, ReportAnswersDto, ReportDayDto, ReportDecisionDto, ReportHaltDto, ReportRowDto,
+    ReportServerDto,
 };
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
@@ -20,6 +22,9 @@ use crate::lookup::{Names, short};
 
 /// Rows that are read at once. Judgement: some 20 ms of a reader, so that others have their turn.
 const PART_ROWS: u32 = 5_000;
+
+/// Halts that are looked at, from the newest on. Judgement: a year of more than two a day.
+const HALTS_READ: u32 = 1_000;
 
 /// Which month is reported on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -115,6 +120,8 @@ impl Api {
             over_limits: report.over_limits,
             alarms: report.alarms,
             halts: self.report_rows(&report.halts, &mut names).await?,
+            halted_tasks: self.report_halts(since, until, &mut names).await?,
+            tools: self.report_rows(&report.tools, &mut names).await?,
             gaps: self.report_rows(&report.gaps, &mut names).await?,
             unlisted: report.untold,
             ended: report.ended,
@@ -160,6 +167,24 @@ impl Api {
             all.push(ReportAgentDto { agent, program: programs.get(id).cloned().flatten(), tasks });
         }
         all.sort_by(|a, b| a.agent.cmp(&b.agent));
+        Ok(all)
+    }
+
+    /// What became of the tasks of the halts that began in this time.
+    async fn report_halts(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        names: &mut Names,
+    ) -> Result<Vec<ReportHaltDto>, ApiError> {
+        let mut all = Vec::new();
+        for halt in self.registry.halts(HALTS_READ).await? {
+            if halt.at() >= since && halt.at() < until {
+                let (counts, removed) = self.halt_outcome(&halt, names).await?;
+                let (id, at) = (halt.id.to_string(), iso(halt.at()));
+                all.push(ReportHaltDto { id, at, is_over: halt.is_over(), counts, removed });
+            }
+        }
         Ok(all)
     }
 

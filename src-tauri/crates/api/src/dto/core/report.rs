@@ -8,6 +8,7 @@ use domain::audit::report::{AnswerFigures, DayFigures, ListedRow, ServerFigures}
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::dto::halt::HaltedTaskCounts;
 use crate::dto::{iso, millis};
 
 /// What the audit log says of a month in UTC.
@@ -54,9 +55,13 @@ pub struct AuditReportDto {
     pub alarms: u64,
     /// Halts, and what people resumed.
     pub halts: Vec<ReportRowDto>,
+    /// What became of the tasks of the month's halts, the newest halt first.
+    pub halted_tasks: Vec<ReportHaltDto>,
+    /// Servers that changed their tools, and people who marked them as seen.
+    pub tools: Vec<ReportRowDto>,
     /// What is missing in the log, and new keys.
     pub gaps: Vec<ReportRowDto>,
-    /// Halts and gaps beyond those that are listed.
+    /// Halts, gaps and changes of tools beyond those that are listed.
     pub unlisted: u64,
 }
 
@@ -89,7 +94,7 @@ pub struct ReportDecisionDto {
     /// The name of that actor.
     pub who: String,
     /// `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
-    /// `resumed`, `paused` or `pauseEnded`.
+    /// `resumed`, `paused`, `pauseEnded` or `toolsSeen`.
     pub kind: String,
     /// The verb of its rows.
     pub verb: String,
@@ -191,6 +196,20 @@ pub struct ReportAgentDto {
     pub program: Option<String>,
     /// Tasks that began.
     pub tasks: u64,
+}
+
+/// What became of the tasks that a halt covered, as is known when the report is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportHaltDto {
+    pub id: String,
+    /// When it began.
+    pub at: String,
+    /// Whether people let all of it begin again.
+    pub is_over: bool,
+    pub counts: HaltedTaskCounts,
+    /// Tasks of it that retention removed.
+    pub removed: u64,
 }
 
 /// A row that is listed as it is.

@@ -88,6 +88,8 @@ pub enum DecisionKind {
     /// New calls of an agent wait, or a server is frozen.
     Paused,
     PauseEnded,
+    /// The tools of a server were looked at and marked as seen.
+    ToolsSeen,
 }
 
 impl DecisionKind {
@@ -105,6 +107,7 @@ impl DecisionKind {
             Verb::Resumed => Self::Resumed,
             Verb::PauseBegun => Self::Paused,
             Verb::PauseEnded => Self::PauseEnded,
+            Verb::ToolsSeen => Self::ToolsSeen,
             _ => return None,
         })
     }
@@ -124,6 +127,7 @@ impl DecisionKind {
             Self::Resumed => Verb::Resumed,
             Self::Paused => Verb::PauseBegun,
             Self::PauseEnded => Verb::PauseEnded,
+            Self::ToolsSeen => Verb::ToolsSeen,
         }
     }
 
@@ -143,6 +147,7 @@ impl DecisionKind {
             Self::Resumed => "resumed",
             Self::Paused => "paused",
             Self::PauseEnded => "pauseEnded",
+            Self::ToolsSeen => "toolsSeen",
         }
     }
 }

@@ -57,6 +57,10 @@ pub struct ToolMemoryPolicy {
     pub line_chars: usize,
     /// Changed tools that a terminal shows line by line; the rest is named. Judgement: more is not read.
     pub changes_shown: usize,
+    /// Tools of each kind of change that a row of the audit log names; the rest is counted. Judgement: one line.
+    pub named: usize,
+    /// Characters of a tool's name in that row. Judgement: the longest seen has 60.
+    pub named_chars: usize,
 }
 
 impl Default for ToolMemoryPolicy {
@@ -69,6 +73,8 @@ impl Default for ToolMemoryPolicy {
             compared_lines: 1_000,
             line_chars: 500,
             changes_shown: 20,
+            named: 8,
+            named_chars: 64,
         }
     }
 }

@@ -136,6 +136,7 @@ impl Mutation {
             Self::PutAgent(row) => row.agent.revoked.is_some(),
             Self::PutAlarm(row) => row.is_dismissal,
             Self::PutSink(write) => write.is_removal(),
+            Self::PutTools(rows) => is_decided(&rows.audit),
             Self::RecordAudit(audit) => is_decided(audit),
             Self::PutUserData(row, audit) => row.is_small() || is_decided(audit),
             Self::Admit(_)
@@ -143,7 +144,6 @@ impl Mutation {
             | Self::PutServer(_)
             | Self::NoteAgents(_)
             | Self::NoteUsage(_)
-            | Self::PutTools(_)
             | Self::Hide(_)
             | Self::PutRoute(_)
             | Self::MarkVerified(_)

@@ -66,7 +66,7 @@ impl BatchShape {
             Mutation::Remove(removal) => alike(11, removal.shape()),
             Mutation::MarkVerified(_) => alike(12, 0),
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
-            Mutation::PutTools(rows) => alike(14, rows.put.len()),
+            Mutation::PutTools(rows) => Self { kind: 14, parts: [rows.audit.len(), rows.put.len(), 0, 0, 0, 0] },
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),
             Mutation::PutHalt(row) => alike(16, row.audit.len()),
             Mutation::PutPlan(row) => alike(if row.is_run() { 18 } else { 17 }, row.audit.len()),
@@ -241,6 +241,7 @@ impl<'a> WriteTransaction<'a> {
                     self.make_room(connection).await?;
                     rows.put_tool(&mut self.batch, row);
                 }
+                self.add_audit(connection, &rows.audit).await?;
                 Ok(MutationOutcome::Done)
             }
             Mutation::Hide(rows) => {

@@ -9,7 +9,8 @@ mod page;
 use std::path::PathBuf;
 
 use api::calls::core::report::ReportAudit;
-use api::dto::core::report::{AuditReportDto, ReportDecisionDto};
+use api::dto::core::report::{AuditReportDto, ReportDecisionDto, ReportHaltDto};
+use api::dto::halt::HaltedTaskCounts;
 use api::format::time::{count, span_ms};
 use clap::Args;
 
@@ -82,11 +83,26 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
             server.not_confirmed
         ));
     }
-    for row in report.halts.iter().chain(&report.gaps) {
+    for halt in &report.halted_tasks {
+        lines.push(format!("Halt       of {}: {}", halt.at, halted_words(halt)));
+    }
+    for row in report.halts.iter().chain(&report.tools).chain(&report.gaps) {
         let (who, verb, note) = (one_line(&row.who), one_line(&row.verb), one_line(&row.note));
         lines.push(format!("Row {}  {}  {who} · {verb} · {note}", row.row, row.at));
     }
     lines
+}
+
+/// What became of the tasks of a halt.
+fn halted_words(halt: &ReportHaltDto) -> String {
+    let HaltedTaskCounts { requested, acknowledged, confirmed, not_confirmed, open } = halt.counts;
+    let mut parts = vec![format!("{} ended", count(confirmed, "task")), format!("{not_confirmed} not confirmed")];
+    let waits = requested + acknowledged;
+    parts.extend((waits > 0).then(|| format!("{waits} asked to cancel")));
+    parts.extend((open > 0).then(|| format!("{open} not asked")));
+    parts.extend((halt.removed > 0).then(|| format!("{} removed by retention", halt.removed)));
+    let state = if halt.is_over { "" } else { "; it is still in force" };
+    format!("{}{state}", parts.join(", "))
 }
 
 fn decided(decision: &ReportDecisionDto) -> String {
@@ -110,6 +126,7 @@ fn kind_words(kind: &str) -> &str {
         "resumed" => "resumed halted work",
         "paused" => "paused an agent or froze a server",
         "pauseEnded" => "ended a pause",
+        "toolsSeen" => "marked the tools of a server as seen",
         other => other,
     }
 }
@@ -139,8 +156,8 @@ fn caveats(report: &AuditReportDto) -> Vec<String> {
         all.push(format!("Somebody changed {changed} of this month; `taskwarden audit verify` names the first."));
     }
     if report.unlisted > 0 {
-        let more = count(report.unlisted, "halt or gap");
-        all.push(format!("{more} more than are listed; `taskwarden audit list` has them all."));
+        let more = count(report.unlisted, "further row");
+        all.push(format!("{more} about halts, tools and gaps not listed; `taskwarden audit list` has them all."));
     }
     if report.answers.asked_before > 0 {
         let earlier = count(report.answers.asked_before, "answer");

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::audit::AuditEvent;
 use domain::ids::{PersonId, ServerId};
 use domain::ports::RegistryError;
 use domain::server::tool_memory::{RememberedTool, ToolMemory, ToolMemoryUnit, ToolVersion, ToolsSeen};
@@ -35,6 +36,7 @@ pub(crate) struct ToolRows {
     /// As the JSON array that the statement reads.
     forget: String,
     pub(crate) put: Vec<ToolRow>,
+    pub(crate) audit: Vec<AuditEvent>,
 }
 
 /// A tool, ready to write.
@@ -64,6 +66,7 @@ impl ToolRows {
             left_out: whole(unit.left_out),
             forget: json!(names).to_string(),
             put,
+            audit: unit.audit.clone(),
         })
     }
 

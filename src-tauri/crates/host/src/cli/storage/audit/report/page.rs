@@ -11,7 +11,7 @@ use api::format::time::{count, span_ms};
 use domain::audit::Verb;
 use domain::policy::plain_text;
 
-use super::{caveats, chart, kind_words};
+use super::{caveats, chart, halted_words, kind_words};
 
 /// Characters of a text that somebody else wrote.
 const TEXT_CHARS: usize = 160;
@@ -58,6 +58,13 @@ pub(super) fn page(report: &AuditReportDto) -> String {
         &report.halts,
         "No work was halted.",
         &command(report, &["--verb", "halted", "--verb", "resumed"]),
+    ));
+    page.push_str(&halted_tasks(report));
+    page.push_str(&rows(
+        "Tools that servers changed",
+        &report.tools,
+        "No server changed its tools, and nobody marked any as seen.",
+        &command(report, &["--verb", "toolsChanged", "--verb", "toolsSeen"]),
     ));
     page.push_str(&rows(
         "Gaps in the log",
@@ -268,6 +275,15 @@ fn agents(report: &AuditReportDto) -> String {
     part
 }
 
+/// What became of the tasks of each halt; nothing when no halt began in the month.
+fn halted_tasks(report: &AuditReportDto) -> String {
+    let mut part = String::new();
+    for halt in &report.halted_tasks {
+        add(&mut part, &format!("<p>Halt of {}: {}.</p>", safe(&halt.at), safe(&halted_words(halt))));
+    }
+    part
+}
+
 fn rows(title: &str, rows: &[ReportRowDto], none: &str, command: &str) -> String {
     let mut part = format!("<h2>{title}</h2>\n");
     if rows.is_empty() {
@@ -331,6 +347,8 @@ mod tests {
             over_limits: 0,
             alarms: 0,
             halts: Vec::new(),
+            halted_tasks: Vec::new(),
+            tools: Vec::new(),
             gaps: Vec::new(),
             unlisted: 0,
         }
@@ -375,6 +393,7 @@ mod tests {
             "No server had a task.",
             "No task began.",
             "No work was halted.",
+            "No server changed its tools, and nobody marked any as seen.",
         ] {
             assert!(page.contains(sentence), "`{sentence}` is in {page}");
         }
