@@ -5,6 +5,7 @@
 
 pub mod files;
 pub mod import;
+mod known;
 pub mod launch;
 pub mod route;
 pub mod undo;
@@ -16,7 +17,8 @@ use domain::server::{Server, ServerAddress, check_server_name};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use self::files::{ClientEntry, ClientFile, EntryReading, FileScope, secret_names};
+use self::files::{ClientEntry, ClientFile, EntryReading, FileScope};
+use self::known::{KnownServers, identity};
 use self::launch::{ClientLaunch, LaunchVariable};
 use super::servers::with_full_path;
 use crate::api::{Api, LiveCore};
@@ -107,8 +109,8 @@ impl Api {
 
     async fn client_list_of(&self, files: &[ClientFile]) -> Result<ClientList, ApiError> {
         let live = self.live()?;
-        let servers = self.registry.servers().await?;
-        let mut naming = ImportNames::new(&servers);
+        let known = self.known_servers().await?;
+        let mut naming = ImportNames::new(&known.servers);
         let mut clients: Vec<ClientDto> = Vec::new();
         for file in files {
             let entries = file.entries.iter();
@@ -117,7 +119,7 @@ impl Api {
                 scope: file.scope.into(),
                 problem: file.problem.clone(),
                 drift: Vec::new(),
-                servers: entries.map(|entry| entry_dto(live, files, file, entry, &servers, &mut naming)).collect(),
+                servers: entries.map(|entry| entry_dto(live, files, file, entry, &known, &mut naming)).collect(),
             };
             match clients.iter_mut().find(|client| client.client == file.client) {
                 Some(client) => client.files.push(shown),
@@ -135,7 +137,7 @@ fn entry_dto(
     files: &[ClientFile],
     file: &ClientFile,
     entry: &ClientEntry,
-    servers: &[Server],
+    known: &KnownServers,
     naming: &mut ImportNames,
 ) -> ClientServerDto {
     let empty = ClientServerDto {
@@ -155,7 +157,7 @@ fn entry_dto(
         EntryReading::Unresolved(why) => ClientServerDto { why: Some(why.clone()), ..empty },
         EntryReading::Routed { server, .. } => {
             let why = match server {
-                Some(name) if servers.iter().all(|known| known.name != *name) => {
+                Some(name) if known.servers.iter().all(|server| server.name != *name) => {
                     Some(format!("Taskwarden has no server `{name}`"))
                 }
                 Some(_) | None => None,
@@ -164,13 +166,13 @@ fn entry_dto(
         }
         EntryReading::Direct(launch) => {
             let address = with_full_path(live, launch.address.clone());
-            let known = known_server(live, launch, servers);
+            let known = known.of(live, &file.path, launch);
             if let (None, Some(why)) = (known, not_found(&address)) {
                 return ClientServerDto { why: Some(why), ..empty };
             }
             let (state, server) = match known {
                 Some(server) => (EntryStateDto::Known, server.name.clone()),
-                None => (EntryStateDto::New, naming.name(&entry.name, file.client, launch)),
+                None => (EntryStateDto::New, naming.name(&entry.name, file, launch)),
             };
             ClientServerDto {
                 state,
@@ -195,18 +197,6 @@ fn not_found(address: &ServerAddress) -> Option<String> {
     }
 }
 
-/// The server that an entry means, if Taskwarden has it already.
-pub(super) fn known_server<'a>(live: &LiveCore, launch: &ClientLaunch, servers: &'a [Server]) -> Option<&'a Server> {
-    let located = with_full_path(live, launch.address.clone());
-    let keeps = |server: &Server, name: &String| {
-        let kept = live.secrets.get(server.id, name).ok().flatten();
-        kept.is_some_and(|kept| launch.secret_fits(name, kept.reveal()))
-    };
-    servers.iter().find(|server| {
-        launch.is_of(&server.address, &located) && secret_names(&server.address).iter().all(|name| keeps(server, name))
-    })
-}
-
 /// Other programs in whose files the very same server stands.
 fn also_in(files: &[ClientFile], client: &str, launch: &ClientLaunch) -> Vec<String> {
     let has_it = |entry: &ClientEntry| matches!(&entry.reading, EntryReading::Direct(other) if **other == *launch);
@@ -217,7 +207,8 @@ fn also_in(files: &[ClientFile], client: &str, launch: &ClientLaunch) -> Vec<Str
 
 /// Gives names to servers that are imported: their own where that is free, and one for the same server in two files.
 pub(super) struct ImportNames {
-    taken: BTreeMap<String, Option<ClientLaunch>>,
+    /// With what each of them means, where it stands in a file.
+    taken: BTreeMap<String, Option<String>>,
 }
 
 impl ImportNames {
@@ -225,18 +216,19 @@ impl ImportNames {
         Self { taken: servers.iter().map(|server| (server.name.clone(), None)).collect() }
     }
 
-    pub(super) fn name(&mut self, entry: &str, client: &str, launch: &ClientLaunch) -> String {
-        let same = self.taken.iter().find(|(_, taken)| taken.as_ref() == Some(launch));
+    pub(super) fn name(&mut self, entry: &str, file: &ClientFile, launch: &ClientLaunch) -> String {
+        let means = Some(identity(&file.path, launch));
+        let same = self.taken.iter().find(|(_, taken)| **taken == means);
         if let Some((name, _)) = same {
             return name.clone();
         }
         let plain = server_name(entry);
-        let with_client = server_name(&format!("{plain}-{client}"));
+        let with_client = server_name(&format!("{plain}-{}", file.client));
         let numbered = (2_u32..).map(|number| server_name(&format!("{with_client}-{number}")));
         let mut names = [plain.clone(), with_client.clone()].into_iter().chain(numbered);
         // The numbers do not end before a name is free.
         let name = names.find(|name| !self.taken.contains_key(name)).unwrap_or(plain);
-        self.taken.insert(name.clone(), Some(launch.clone()));
+        self.taken.insert(name.clone(), means);
         name
     }
 }

@@ -14,7 +14,7 @@ export const importText = {
   failed: "The files of your agent programs could not be read",
   again: "Read them again",
   /** Above the list. */
-  note: "An import only reads these files. Each server runs with what you see here, and only when it is first used.",
+  note: "An import only reads these files. Taskwarden runs or contacts each imported server from now on, with what you see here.",
   find: "Find a server, program or command",
   all: (n: number) => `${plural(n, "server")} found.`,
   found: (found: number, n: number) => `${count(found)} of ${plural(n, "server")}.`,

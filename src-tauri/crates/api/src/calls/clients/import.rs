@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use domain::ids::ServerId;
 use domain::ports::ServerUnit;
-use domain::server::Server;
+use domain::server::{Server, ServerAddress};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::files::{ClientEntry, ClientFile, EntryReading};
+use super::ImportNames;
+use super::files::{ClientEntry, ClientFile, EntryReading, HiddenValues};
+use super::known::KnownServers;
 use super::launch::ClientLaunch;
-use super::{ImportNames, known_server};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::servers::{added, check_address, forget_secrets, keep_secrets, new_server, with_full_path};
@@ -66,6 +67,14 @@ pub struct ImportedServer {
     pub why: Option<String>,
 }
 
+/// An entry that stands where it was shown.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    file: &'a ClientFile,
+    entry: &'a ClientEntry,
+    launch: &'a ClientLaunch,
+}
+
 impl Api {
     /// Imports servers that a person agreed to. One that is refused leaves the others alone.
     ///
@@ -108,25 +117,44 @@ impl Api {
         if shown.fingerprint() != pick.fingerprint {
             return Err("its entry changed since you agreed; look at it again".into());
         }
-        let servers = self.registry.servers().await.map_err(|error| error.to_string())?;
-        if let Some(known) = known_server(live, launch, &servers) {
-            return Ok((ImportStateDto::Known, known.name.clone()));
+        let known = self.known_servers().await.map_err(|error| error.message)?;
+        if let Some(server) = known.of(live, &file.path, launch) {
+            return Ok((ImportStateDto::Known, server.name.clone()));
         }
-        let name = ImportNames::new(&servers).name(&entry.name, file.client, launch);
-        self.add_imported(caller, name, launch, &pick.values).await.map(|server| (ImportStateDto::Added, server.name))
+        let (state, server) = self.import_launch(caller, &known, Found { file, entry, launch }, &pick.values).await?;
+        self.remember_import(&known, server.id, &file.path, launch).await.map_err(|error| error.message)?;
+        Ok((state, server.name))
+    }
+
+    /// The server with the values that the person gave: one that is there already, or a new one.
+    async fn import_launch(
+        &self,
+        caller: &Caller,
+        known: &KnownServers,
+        found: Found<'_>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<(ImportStateDto, Server), String> {
+        let live = self.live().map_err(|error| error.message)?;
+        let Found { file, entry, launch } = found;
+        let (address, secrets) =
+            launch.filled(values).map_err(|variable| format!("`{}` has no value", variable.name))?;
+        let address = with_full_path(live, address);
+        if let Some(server) = known.equal(live, &address, &secrets) {
+            return Ok((ImportStateDto::Known, server.clone()));
+        }
+        let name = ImportNames::new(&known.servers).name(&entry.name, file, launch);
+        let server = self.add_imported(caller, name, address, &secrets).await?;
+        Ok((ImportStateDto::Added, server))
     }
 
     async fn add_imported(
         &self,
         caller: &Caller,
         name: String,
-        launch: &ClientLaunch,
-        values: &BTreeMap<String, String>,
+        address: ServerAddress,
+        secrets: &HiddenValues,
     ) -> Result<Server, String> {
         let live = self.live().map_err(|error| error.message)?;
-        let (address, secrets) =
-            launch.filled(values).map_err(|variable| format!("`{}` has no value", variable.name))?;
-        let address = with_full_path(live, address);
         check_address(&address, &secrets.0).map_err(|error| error.message)?;
         let id = ServerId::from_random((live.draw)());
         keep_secrets(live, id, &secrets.0).map_err(|error| error.message)?;

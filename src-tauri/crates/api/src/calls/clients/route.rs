@@ -9,7 +9,6 @@ use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::digest::sha256_hex;
 use domain::ids::RouteId;
 use domain::ports::{RouteUnit, Secret};
-use domain::server::Server;
 use domain::server::route::{ClientRoute, RouteState, RouteText};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -17,7 +16,7 @@ use ts_rs::TS;
 use super::files::{
     BridgeEdit, ChangedLines, ClientEntry, ClientFile, EditToWrite, EntryReading, FileScope, PlannedEdit, ReplaceError,
 };
-use super::known_server;
+use super::known::KnownServers;
 use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
 use crate::calls::agents::AddAgent;
@@ -79,8 +78,8 @@ impl Api {
             let message = format!("no files of `{}` were found", short(&input.client));
             return Err(ApiError::new(Code::NotFound, message, hint));
         }
-        let servers = self.registry.servers().await?;
-        check_names(live, &files, &input.servers, &servers)?;
+        let known = self.known_servers().await?;
+        check_names(live, &files, &input.servers, &known)?;
         let agents = self.registry.agents().await?;
         let has_agent = agents.iter().any(|agent| agent.name == input.client && agent.revoked.is_none());
         if has_agent && !live.client_files.has_token(&input.client) {
@@ -99,7 +98,7 @@ impl Api {
         };
         let mut is_agent_there = has_agent;
         for file in &files {
-            let entries = meant(live, file, &input.servers, &servers, &mut routed.left_out);
+            let entries = meant(live, file, &input.servers, &known, &mut routed.left_out);
             if entries.is_empty() {
                 continue;
             }
@@ -266,27 +265,20 @@ fn restore_command(backup: &str, path: &str) -> String {
     format!("cp {} {}", quoted(backup), quoted(path))
 }
 
-fn check_names(live: &LiveCore, files: &[ClientFile], names: &[String], servers: &[Server]) -> Result<(), ApiError> {
-    let all = || files.iter().flat_map(|file| &file.entries);
-    let is_unknown = |name: &&String| all().all(|entry| !is_named(live, entry, name, servers));
+fn check_names(live: &LiveCore, files: &[ClientFile], names: &[String], known: &KnownServers) -> Result<(), ApiError> {
+    let all = || files.iter().flat_map(|file| file.entries.iter().map(move |entry| (file, entry)));
+    let is_unknown = |name: &&String| all().all(|(file, entry)| !is_named(live, file, entry, name, known));
     let Some(name) = names.iter().find(is_unknown) else { return Ok(()) };
     Err(ApiError::new(
         Code::NotFound,
         format!("no file of this program has a server `{}`", short(name)),
-        did_you_mean(name, all().map(|entry| entry.name.as_str()))
+        did_you_mean(name, all().map(|(_, entry)| entry.name.as_str()))
             .unwrap_or_else(|| "`taskwarden clients list` lists its servers.".into()),
     ))
 }
 
-fn is_named(live: &LiveCore, entry: &ClientEntry, name: &str, servers: &[Server]) -> bool {
-    entry.name == name || known(live, entry, servers).is_some_and(|server| server.name == name)
-}
-
-fn known<'a>(live: &LiveCore, entry: &ClientEntry, servers: &'a [Server]) -> Option<&'a Server> {
-    match &entry.reading {
-        EntryReading::Direct(launch) => known_server(live, launch, servers),
-        EntryReading::Routed { .. } | EntryReading::Unresolved(_) => None,
-    }
+fn is_named(live: &LiveCore, file: &ClientFile, entry: &ClientEntry, name: &str, known: &KnownServers) -> bool {
+    entry.name == name || known.of_entry(live, file, entry).is_some_and(|server| server.name == name)
 }
 
 /// The entries of a file that are to change, each with its server; others are named with their reason.
@@ -294,19 +286,19 @@ fn meant(
     live: &LiveCore,
     file: &ClientFile,
     names: &[String],
-    servers: &[Server],
+    known: &KnownServers,
     left_out: &mut Vec<LeftOutDto>,
 ) -> Vec<(Vec<String>, String)> {
     let mut entries = Vec::new();
     for entry in &file.entries {
         let is_meant = match (names.is_empty(), file.scope) {
             (true, scope) => scope == FileScope::User,
-            (false, _) => names.iter().any(|name| is_named(live, entry, name, servers)),
+            (false, _) => names.iter().any(|name| is_named(live, file, entry, name, known)),
         };
         if !is_meant {
             continue;
         }
-        let why = match (&entry.reading, known(live, entry, servers)) {
+        let why = match (&entry.reading, known.of_entry(live, file, entry)) {
             (EntryReading::Direct(_), Some(server)) => {
                 entries.push((entry.place.clone(), server.name.clone()));
                 continue;

@@ -30,6 +30,9 @@ pub(crate) struct ImportArgs {
     /// Agree to all servers without being asked.
     #[arg(long, short)]
     yes: bool,
+    /// Import entries too that are disabled in their program. Taskwarden runs them all the same.
+    #[arg(long)]
+    disabled: bool,
     #[command(flatten)]
     folder: FolderArgs,
 }
@@ -51,7 +54,15 @@ pub(super) async fn import(input: ImportArgs, config: &Config, screen: &Screen) 
             return Err(super::no_such_client(word, &list));
         }
     }
-    let offers = offers(&clients);
+    let (left_out, offers): (Vec<Offer<'_>>, Vec<Offer<'_>>) =
+        offers(&clients).into_iter().partition(|offer| offer.server.disabled && !input.disabled);
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().map(|offer| one_line(&offer.server.name)).collect();
+        screen.note(&format!(
+            "Left out, because their program does not start them: {}. `--disabled` imports them too.",
+            names.join(", ")
+        ));
+    }
     if input.dry_run && screen.is_json() {
         return screen.json(&offers.iter().map(|offer| offer.server).collect::<Vec<_>>());
     }
@@ -108,6 +119,9 @@ fn show(offer: &Offer<'_>, screen: &Screen) {
     screen.note(&format!("\n{}, in {}{also}", client.label, one_line(path)));
     if let (Some(name), Some(address)) = (&server.server, &server.address) {
         consent::show(name, address, screen);
+    }
+    if server.disabled {
+        screen.note("  disabled     in its program; Taskwarden runs it all the same");
     }
     if !server.variables.is_empty() {
         let names: Vec<String> = server.variables.iter().map(|variable| one_line(&variable.name)).collect();

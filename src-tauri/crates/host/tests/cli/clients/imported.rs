@@ -88,6 +88,61 @@ fn variables_stay_names_until_they_have_values_and_an_entry_that_changed_is_refu
 }
 
 #[test]
+fn an_entry_with_an_open_secret_is_never_the_server_of_another_account() {
+    let user = User::new();
+    let entry = |key: &str| json!({"command": PROGRAM, "args": ["demo-server"], "env": {"API_KEY": key}});
+    user.write(".claude.json", &json!({"mcpServers": {"ada": entry("of-ada")}}).to_string());
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"ben": entry("${BEN_KEY}")}}).to_string());
+    user.write(".kiro/settings/mcp.json", &json!({"mcpServers": {"kim": entry("${KIM_KEY}")}}).to_string());
+    let opencode =
+        json!({"type": "local", "command": [PROGRAM, "demo-server"], "environment": {"API_KEY": "{env:BEN_KEY}"}});
+    user.write(".config/opencode/opencode.json", &json!({"mcp": {"ben": opencode}}).to_string());
+    let _core = user.serve();
+    let import = |client: &str, values: &[(&str, &str)]| {
+        let mut command = user.command(&["clients", "import", client, "--yes", "--json"]);
+        let ran = crate::home::Ran::from(command.envs(values.to_vec()).output().expect("it starts"));
+        let imported = &ran.json()["servers"][0];
+        (
+            imported["state"].as_str().unwrap_or("none").to_owned(),
+            imported["server"].as_str().unwrap_or("none").to_owned(),
+        )
+    };
+    let state = |client: &str, name: &str| {
+        let list = user.clients(&user.file("nowhere"));
+        let entry = server(&list, client, name);
+        (
+            entry["state"].as_str().unwrap_or_default().to_owned(),
+            entry["server"].as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    let is = |state: &str, server: &str| (state.to_owned(), server.to_owned());
+    assert_eq!(import("claude-code", &[]), is("added", "ada"));
+    assert_eq!(state("cursor", "ben"), is("new", "ben"), "its secret is not known, so it is not ada's");
+    let refused = user.run(&["clients", "route", "cursor", "--server", "ben", "--dry-run"]);
+    assert!(refused.err.contains("not imported") || refused.out.contains("not imported"), "{refused:?}");
+    assert_eq!(import("cursor", &[("BEN_KEY", "of-ben")]), is("added", "ben"));
+    assert_eq!((state("cursor", "ben"), state("opencode", "ben")), (is("known", "ben"), is("known", "ben")));
+    assert_eq!(state("kiro", "kim"), is("new", "kim"), "another variable is another secret");
+    assert_eq!(import("kiro", &[("KIM_KEY", "of-ada")]), is("known", "ada"), "unless its value says otherwise");
+    assert_eq!(state("kiro", "kim"), is("known", "ada"));
+}
+
+#[test]
+fn an_entry_that_its_program_does_not_start_is_imported_only_when_somebody_asks_for_it() {
+    let user = User::new();
+    let entry = json!({"type": "local", "command": [PROGRAM, "demo-server"], "enabled": false});
+    user.write(".config/opencode/opencode.json", &json!({"mcp": {"off": entry}}).to_string());
+    let _core = user.serve();
+    let left_out = user.ok(&["clients", "import", "--yes"]);
+    assert!(left_out.err.contains("does not start them: off"), "{left_out:?}");
+    assert_eq!(user.ok(&["servers", "list", "--json"]).json()["servers"], json!([]), "nothing was imported");
+    let shown = user.ok(&["clients", "import", "--disabled", "--dry-run"]);
+    assert!(shown.err.contains("Taskwarden runs it all the same"), "{shown:?}");
+    let done = user.ok(&["clients", "import", "--disabled", "--yes", "--json"]).json();
+    assert_eq!(done["servers"][0]["state"], "added", "{done}");
+}
+
+#[test]
 fn a_program_that_is_not_there_and_an_unknown_client_are_named() {
     let user = User::new();
     user.write(".cursor/mcp.json", &json!({"mcpServers": {"gone": {"command": "no-such-program"}}}).to_string());
