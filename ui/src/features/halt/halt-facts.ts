@@ -65,7 +65,7 @@ export function report(halt: HaltDto): string {
   const orders = halt.orders.map((order) => {
     const effects = order.inForce.map((effect) => HALT.effects[effect]).join(", ");
     const reason = order.reason === "" ? "" : `: “${order.reason}”`;
-    return `${exact(order.at)} ${whoOf(order)}: ${placeOf(order)} (${effects === "" ? HALT.lifted : effects})${reason}`;
+    return `${exact(order.at)} ${whoOf(order)}: ${placeOf(order)} (${effects === "" ? HALT.isOver : effects})${reason}`;
   });
   const tally = TALLY.filter((state) => halt.counts[state] > 0).map(
     (state) => `${HALT.states[state]}: ${halt.counts[state]}`,

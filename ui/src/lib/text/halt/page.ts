@@ -48,7 +48,9 @@ export const HALT = {
         : `Refused before they are sent; ${plural(agents, "agent")} connected.`,
     running: (open: string) => `${open} asked to cancel; results that still arrive are held.`,
     requests: (questions: number) =>
-      questions === 0 ? "None now; new ones wait." : `${plural(questions, "question")} frozen; deadlines stand still.`,
+      questions === 0
+        ? "None now; new ones wait."
+        : `${plural(questions, "question")} frozen with their deadlines. How long a server keeps its task goes on.`,
     chooseWhat: "choose at least one",
     where: "Where",
     everywhere: "Everywhere",
@@ -103,7 +105,14 @@ export const HALT = {
     running: "asked to cancel",
     requests: "frozen",
   } satisfies Record<HaltEffectDto, string>,
-  lifted: "ended",
+  /** Of an order of which nothing is in force. */
+  isOver: "over",
+  /** This order does it no more; what it did stays done. */
+  lifted: {
+    calls: "let through again",
+    running: "no longer asked to cancel; some may still run",
+    requests: "no longer frozen",
+  } satisfies Record<HaltEffectDto, string>,
   unreadable: "Everything is halted, because the halts on record cannot be read.",
   unreadableHow: "To let all calls through, take the last step. It replaces the record.",
   stopped: (ended: number, all: number) =>
