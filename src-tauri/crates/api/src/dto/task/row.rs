@@ -4,9 +4,9 @@
 //! task is `task.rs`.
 
 use domain::policy::{Policy, plain_text};
-use domain::task::TaskHandle;
 use domain::task::figures::CountedState;
 use domain::task::status::{Outcome, Phase, PhaseGroup};
+use domain::task::{ResultHold, TaskHandle};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -98,6 +98,12 @@ pub struct TaskRow {
     pub says: Option<String>,
 }
 
+/// The hold on its result, where there is a result, one may still come, or a person decided about it.
+fn shown_hold(task: &TaskHandle, over: bool) -> Option<&ResultHold> {
+    let holds_something = task.is_held() && (!over || task.view.is_terminal());
+    task.hold.as_ref().filter(|hold| hold.verdict.is_some() || holds_something)
+}
+
 impl TaskRow {
     pub(crate) fn of(task: &TaskHandle, beside: TaskContext, policy: &Policy) -> Self {
         let TaskContext { server, agent, next_poll, live, now } = beside;
@@ -119,7 +125,7 @@ impl TaskRow {
             agent,
             agent_id: task.agent.map(|agent| agent.to_string()),
             orphaned_at: task.orphaned.map(iso),
-            held: task.hold.as_ref().map(HeldDto::of),
+            held: shown_hold(task, over).map(HeldDto::of),
             parent_id: task.parent.as_ref().map(|parent| parent.id.to_string()),
             attempt: task.attempt,
             tool: task.tool.as_deref().map(|tool| plain_text(tool, chars)),
