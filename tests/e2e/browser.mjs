@@ -23,6 +23,8 @@ export async function openWindow(browser, core, options = {}) {
   page.on('console', (message) => {
     // Asking whether there is a session yet is answered with 401 by design; the browser calls that an error.
     if (message.type() === 'error' && !message.text().includes('status of 401')) page.troubles.push(message.text());
+    // A value that stands still because what it belonged to is gone: the page would go on with what was true once.
+    if (message.text().includes('derived_inert')) page.troubles.push(message.text());
   });
   await page.goto(core.url);
   if (!given) await signIn(page, core);
