@@ -18,7 +18,7 @@ mod servers;
 mod shutdown;
 mod tasks;
 
-pub use access::control::{ControlClaim, ControlLimit};
+pub use access::control::{ControlClaim, ControlLimit, ControlTokenRefused};
 pub use access::halt_gate::{HaltReason, HaltState};
 pub use access::presence::{AgentBridge, Presence};
 pub use access::sessions::{AgentDoor, AgentSession};

@@ -10,7 +10,7 @@
 mod agent_routes;
 mod code_tries;
 pub(crate) mod connection;
-mod control;
+pub(crate) mod control;
 mod control_tools;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;
@@ -125,6 +125,8 @@ pub(crate) struct ListenerServices {
     pub(crate) agents: AgentEntry,
     /// The threads that connections are served on.
     pub(crate) doors: Arc<DoorThreads>,
+    /// Makes the calls of supervisor programs.
+    pub(crate) control: ControlCalls,
 }
 
 /// Opens the listener. Returns it with the bound address.
@@ -149,7 +151,7 @@ pub(crate) fn serve(
     policy: &Policy,
     supervisor: &Supervisor,
 ) {
-    let ListenerServices { api, sign_in, records, agents, doors } = services;
+    let ListenerServices { api, sign_in, records, agents, doors, control } = services;
     let hosting = &policy.hosting;
     sign_in.opened_at(bound);
     let signed_in = Arc::clone(&sign_in);
@@ -167,8 +169,7 @@ pub(crate) fn serve(
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
     let (parts, tokens) = (agents.parts.clone(), &policy.control.tokens);
     let agents = AgentRoutes::new(agents, bound);
-    let calls = ControlCalls::new(state.api.clone(), supervisor, tokens);
-    let control = control::router(calls, requests.clone(), parts, bound, tokens);
+    let control = control::at_listener(control, requests.clone(), parts, bound, tokens);
     let router = router(state, requests.clone()).merge(agents.router()).merge(control);
     let routes = Routes { router, agents: Some(agents) };
     let limits = connection::ConnectionLimits::of(policy, open_files::raise_limit());

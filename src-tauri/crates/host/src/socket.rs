@@ -2,7 +2,7 @@
 //!
 //! `POST /call/NAME` takes and returns JSON; `POST /feed` streams changes and `POST /frames` what a window shows, one
 //! JSON document per line; `POST /code` returns a sign-in code; `POST /agent` becomes a stream of lines for a bridge
-//! whose agent has shown its token. The kernel says who the peer is (`peer.rs`); other users are refused even if they
+//! whose agent has shown its token; `/api/v1/` is the control API (`http/control.rs`). The kernel says who the peer is (`peer.rs`); other users are refused even if they
 //! reach the socket. There is no network here.
 
 mod peer;
@@ -35,6 +35,7 @@ use crate::agent_access::json_reply::{json, refused, say_body_limit};
 use crate::agent_access::request_budget::{ConnectionOwner, Holder, PipeBudget, RequestBudget, too_many_connections};
 use crate::config::paths::Paths;
 use crate::http::connection::ConnectionLimits;
+use crate::http::control::{self, BelowAgent, ControlCalls};
 use crate::http::feed_lines;
 use crate::http::listener::{self, ConnectionSource};
 use crate::http::sign_in::SignIn;
@@ -61,6 +62,18 @@ struct SocketState {
     ancestry: Arc<Ancestry>,
     supervisor: Supervisor,
     stop: CancellationToken,
+}
+
+/// What the socket serves.
+pub(crate) struct SocketServices {
+    /// Answers what people ask.
+    pub(crate) api: Api,
+    /// Makes sign-in codes.
+    pub(crate) sign_in: Arc<SignIn>,
+    /// Serves bridges of agents.
+    pub(crate) agents: AgentEntry,
+    /// Makes the calls of supervisor programs.
+    pub(crate) control: ControlCalls,
 }
 
 /// What recognising persons by their process starts from.
@@ -93,13 +106,12 @@ pub(crate) fn open(paths: &Paths) -> io::Result<UnixListener> {
 /// Serves until the scope ends; active calls are finished, feeds are ended.
 pub(crate) fn serve(
     listener: UnixListener,
-    api: Api,
-    sign_in: Arc<SignIn>,
-    agents: AgentEntry,
+    services: SocketServices,
     starting: AncestryOptions,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
+    let SocketServices { api, sign_in, agents, control } = services;
     let policy = &agents.parts.policy;
     let (hosting, mut limits) = (policy.hosting.clone(), ConnectionLimits::of(policy, open_files::raise_limit()));
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
@@ -109,6 +121,7 @@ pub(crate) fn serve(
     if let Some(starters) = starters {
         ancestry.set_detached(starters);
     }
+    let control = control::at_socket(control, requests.clone(), &policy.control.tokens);
     let state = SocketState {
         api,
         sign_in,
@@ -119,6 +132,7 @@ pub(crate) fn serve(
         stop: stop.clone(),
     };
     let body_bytes = hosting.call_body_bytes;
+    let control = control.layer(middleware::from_fn_with_state(state.clone(), tell_descent));
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/feed", post(feed))
@@ -128,7 +142,8 @@ pub(crate) fn serve(
         .layer(middleware::from_fn(move |request, next| say_body_limit(body_bytes, request, next)))
         .route("/agent", post(agent))
         .layer(middleware::from_fn_with_state(requests, count_for_person))
-        .with_state(state);
+        .with_state(state)
+        .merge(control);
     limits.connections_max = limits.connections_max.min(hosting.doorway.streams_max);
     let open = listener::serve(listener, router, limits, supervisor);
     listener::register(&open, "connections at the core's socket", &gauges);
@@ -137,6 +152,17 @@ pub(crate) fn serve(
 /// Counts the body of a request against the budget of people. Lines of an agent's stream are no body.
 async fn count_for_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
     requests.run(Holder::Person, request, next).await
+}
+
+/// Tells the control API whether a server or an agent started the program that asks.
+async fn tell_descent(
+    State(state): State<SocketState>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(BelowAgent(peer.is_below_agent(&state.ancestry)));
+    next.run(request).await
 }
 
 impl ConnectionSource for UnixListener {

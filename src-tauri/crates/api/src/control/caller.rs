@@ -9,6 +9,7 @@ use domain::agent::TokenDigest;
 use domain::agent::control_token::{ControlScope, ControlToken};
 use domain::ids::ControlTokenId;
 use domain::task::decider::Decider;
+use engine::ControlTokenRefused;
 
 use crate::api::Api;
 use crate::caller::{Ability, AbilitySet};
@@ -46,6 +47,12 @@ impl ControlCaller {
         self.abilities().has(ability)
     }
 
+    /// Whether a person said that an agent holds the token, so that it does not reach that agent's own tasks unawares.
+    #[must_use]
+    pub fn is_of_agent(&self) -> bool {
+        self.token.owner.is_some()
+    }
+
     /// The id of its token, for logs.
     #[must_use]
     pub fn id(&self) -> ControlTokenId {
@@ -53,15 +60,34 @@ impl ControlCaller {
     }
 }
 
-impl Api {
-    /// The program that a control token belongs to; `None` when there is no such token in force.
-    #[must_use]
-    pub fn control_caller(&self, token: &str) -> Option<ControlCaller> {
-        if !token.starts_with(ControlToken::PREFIX) {
-            return None;
+/// The way to a token.
+const MAKE_ONE: &str = "A control token begins with `twc_`. A person makes one with `taskwarden control add`.";
+
+fn refused(why: ControlTokenRefused) -> ApiError {
+    let hint = match why {
+        ControlTokenRefused::Unknown => {
+            "Check that it is whole and belongs to this data folder. `taskwarden control list` shows the tokens, and \
+             `taskwarden control add` makes one."
         }
-        let token = self.engine()?.control_token_of(&TokenDigest::of(token))?;
-        Some(ControlCaller { token })
+        ControlTokenRefused::Revoked { .. } | ControlTokenRefused::TimeOver { .. } => {
+            "Nothing was asked. A person makes a new token with `taskwarden control add`."
+        }
+        ControlTokenRefused::ClockBehind { .. } => "Nothing was asked. Set the clock of this machine right.",
+    };
+    ApiError::new(Code::Refused, why.to_string(), hint)
+}
+
+impl Api {
+    /// The program that a control token belongs to.
+    ///
+    /// # Errors
+    /// When there is no such token, it is not in force, or no core runs.
+    pub fn control_caller(&self, token: &str) -> Result<ControlCaller, ApiError> {
+        if !token.starts_with(ControlToken::PREFIX) {
+            return Err(ApiError::new(Code::Refused, "this is not a control token", MAKE_ONE));
+        }
+        let token = self.live()?.engine.control_token_of(&TokenDigest::of(token)).map_err(refused)?;
+        Ok(ControlCaller { token })
     }
 
     /// The program whose control token has this id; `None` when it is not in force any more.
@@ -82,7 +108,7 @@ impl Api {
             return Err(ApiError::new(
                 Code::Usage,
                 "this control token needs a reason",
-                "Say in `reason` why; it is kept in the audit log. Nothing was asked.",
+                "Say why in `reason`, on the command line with `--reason`; it is kept in the audit log. Nothing was asked.",
             ));
         }
         Ok(reason)

@@ -100,11 +100,11 @@ control_calls! {
 }
 
 /// The same for a name that nobody knows and for a call that the token does not open.
-fn no_such_call(name: &str) -> ApiError {
+pub(super) fn no_such_call(name: &str) -> ApiError {
     ApiError::new(
         Code::NotFound,
         format!("there is no call `{}` for this control token", short(name)),
-        "GET /api/v1/openapi.json lists the calls; a person decides which of them a token opens.",
+        "A person decides with the scopes of a token which calls it opens; GET /api/v1/openapi.json lists all of them.",
     )
 }
 

@@ -400,7 +400,8 @@ fn refuse_without_plan(caller: &ControlCaller) -> Result<(), ApiError> {
     Err(ApiError::new(
         Code::Refused,
         "this control token ends tasks by a plan only",
-        "Call `plans.make`, look at its tasks, then `plans.run`. Nothing was asked.",
+        "Call `plans.make`, look at its tasks, then `plans.run`; on the command line, choose tasks with `--agent`, \
+         `--server`, `--phase` or `--all`. Nothing was asked.",
     ))
 }
 

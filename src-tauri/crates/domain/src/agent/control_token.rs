@@ -90,15 +90,37 @@ pub struct ControlToken {
     pub revoked: Option<Timestamp>,
 }
 
+/// Why a control token opens nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlTokenEnd {
+    /// A person revoked it then.
+    Revoked(Timestamp),
+    /// Its time was over then.
+    TimeOver(Timestamp),
+    /// It has a time, and the clock stands before the moment when it was made.
+    ClockBehind,
+}
+
 impl ControlToken {
     /// What its text begins with.
     pub const PREFIX: &'static str = "twc_";
 
-    /// Whether it opens anything at this moment. Before it was made, the clock was set back, and nobody knows whether its
-    /// time is over.
+    /// Why it opens nothing at this moment; `None` while it is in force.
+    #[must_use]
+    pub fn ended(&self, now: Timestamp) -> Option<ControlTokenEnd> {
+        match (self.revoked, self.until) {
+            (Some(at), _) => Some(ControlTokenEnd::Revoked(at)),
+            (None, Some(until)) if now >= until => Some(ControlTokenEnd::TimeOver(until)),
+            // The clock was set back, and nobody knows whether its time is over.
+            (None, Some(_)) if now < self.created => Some(ControlTokenEnd::ClockBehind),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether it opens anything at this moment.
     #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
-        self.revoked.is_none() && self.until.is_none_or(|until| now >= self.created && now < until)
+        self.ended(now).is_none()
     }
 
     /// Whether this task is in its reach. What is not is the same as what does not exist.
@@ -214,8 +236,15 @@ mod tests {
             assert_eq!(timed.is_in_force(Timestamp::from_millis(moment)), in_force, "at {moment}");
         }
         assert!(token().is_in_force(Timestamp::from_millis(9)), "one without an end does not depend on the clock");
-        let revoked = ControlToken { revoked: Some(Timestamp::from_millis(30)), ..token() };
-        assert!(!revoked.is_in_force(Timestamp::from_millis(15)), "a revoked one never is");
+        let revoked = ControlToken { revoked: Some(Timestamp::from_millis(30)), ..timed.clone() };
+        let at = Timestamp::from_millis(30);
+        for moment in [9, 15, 40] {
+            let ended = revoked.ended(Timestamp::from_millis(moment));
+            assert_eq!(ended, Some(ControlTokenEnd::Revoked(at)), "a revoked one never is, and says when, at {moment}");
+        }
+        let over = Timestamp::from_millis(20);
+        assert_eq!(timed.ended(at), Some(ControlTokenEnd::TimeOver(over)), "the end of its time is named");
+        assert_eq!(timed.ended(Timestamp::from_millis(9)), Some(ControlTokenEnd::ClockBehind));
     }
 
     #[test]

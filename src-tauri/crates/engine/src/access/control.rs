@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::agent::TokenDigest;
-use domain::agent::control_token::{ControlToken, ControlUse};
+use domain::agent::control_token::{ControlToken, ControlTokenEnd, ControlUse};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{ControlTokenId, PersonId};
 use domain::ports::{ControlTokenUnit, Registry, RegistryError};
 use domain::task::decider::Decider;
+use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
 use crate::core::EngineCore;
@@ -45,6 +46,47 @@ pub enum ControlLimit {
         /// When as many fit again.
         retry_after: Duration,
     },
+}
+
+/// Why a control token opens nothing. It is told to whoever has the token, so it may name it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlTokenRefused {
+    /// No token has this text.
+    #[error("this control token is not known here")]
+    Unknown,
+    /// A person revoked it.
+    #[error("control token `{name}` was revoked at {at}")]
+    Revoked {
+        /// The name of the token.
+        name: String,
+        /// When it was revoked.
+        at: Timestamp,
+    },
+    /// Its time is over.
+    #[error("the time of control token `{name}` was over at {at}")]
+    TimeOver {
+        /// The name of the token.
+        name: String,
+        /// The end of its time.
+        at: Timestamp,
+    },
+    /// Nobody knows whether its time is over.
+    #[error("the clock stands before the moment when control token `{name}` was made")]
+    ClockBehind {
+        /// The name of the token.
+        name: String,
+    },
+}
+
+impl ControlTokenRefused {
+    fn of(token: &ControlToken, end: ControlTokenEnd) -> Self {
+        let name = token.name.clone();
+        match end {
+            ControlTokenEnd::Revoked(at) => Self::Revoked { name, at },
+            ControlTokenEnd::TimeOver(at) => Self::TimeOver { name, at },
+            ControlTokenEnd::ClockBehind => Self::ClockBehind { name },
+        }
+    }
 }
 
 /// Control tokens, and the calls with an idempotency key that are in progress.
@@ -85,9 +127,11 @@ impl Engine {
         Arc::clone(&self.core.control.tokens.read())
     }
 
-    /// The control token with this digest, when it is in force.
-    #[must_use]
-    pub fn control_token_of(&self, digest: &TokenDigest) -> Option<Arc<ControlToken>> {
+    /// The control token with this digest.
+    ///
+    /// # Errors
+    /// When there is none, or it is not in force.
+    pub fn control_token_of(&self, digest: &TokenDigest) -> Result<Arc<ControlToken>, ControlTokenRefused> {
         // Each is compared, so that the time says nothing about which.
         let mut found = None;
         for token in self.control_tokens().iter() {
@@ -95,7 +139,11 @@ impl Engine {
                 found = Some(Arc::clone(token));
             }
         }
-        found.filter(|token| token.is_in_force(self.core.time.now()))
+        let token = found.ok_or(ControlTokenRefused::Unknown)?;
+        match token.ended(self.core.time.now()) {
+            None => Ok(token),
+            Some(end) => Err(ControlTokenRefused::of(&token, end)),
+        }
     }
 
     /// The control token with this id, when it is in force.
@@ -234,7 +282,7 @@ pub(crate) fn ended(core: &EngineCore, by: &Decider) -> Option<&'static str> {
 }
 
 /// The moment of the use with which enough of the hour is free again; `None` when that never is.
-fn free_again(uses: &[ControlUse], wanted: u64, most: u32) -> Option<domain::time::Timestamp> {
+fn free_again(uses: &[ControlUse], wanted: u64, most: u32) -> Option<Timestamp> {
     let mut over = wanted.saturating_sub(u64::from(most));
     for used in uses {
         over = over.saturating_sub(u64::from(used.tasks));

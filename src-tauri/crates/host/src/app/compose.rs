@@ -36,6 +36,7 @@ use crate::app::watchdog::{self, OnHang, Watchdog};
 use crate::clients::{self, HomeClientFiles};
 use crate::config::Config;
 use crate::doctor::HostExaminer;
+use crate::http::control::ControlCalls;
 use crate::http::door_threads::DoorThreads;
 use crate::http::log_collectors::HttpCollectors;
 use crate::http::session_records::SessionRecords;
@@ -47,7 +48,7 @@ use crate::os::own_program::own_program_text;
 use crate::os::process_table::ProcessTable;
 use crate::os::{orphans, program_lookup, random};
 use crate::secrets::{CollectorHeaders, Vault, VaultError, VaultSigner};
-use crate::socket::{self, AncestryOptions};
+use crate::socket::{self, AncestryOptions, SocketServices};
 use crate::window::routes::Opener;
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
@@ -234,7 +235,14 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         desktop.start(NotificationSources { api, engine, registry, clock, policy, supervisor, opener });
     }
     let starting = AncestryOptions { is_strict: held.config.strict_agents, starters: held.starters.clone() };
-    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), starting, &supervisor);
+    let control = ControlCalls::new(api.clone(), &supervisor, &policy);
+    let services = SocketServices {
+        api: api.clone(),
+        sign_in: Arc::clone(&sign_in),
+        agents: agents.clone(),
+        control: control.clone(),
+    };
+    socket::serve(listener, services, starting, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
     Ok(RunningCore {
         api,
@@ -244,6 +252,7 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
         sign_in,
         records,
         agents,
+        control,
         doors,
         agents_at,
         _watchdog: watchdog,

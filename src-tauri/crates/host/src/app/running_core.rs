@@ -17,6 +17,7 @@ use super::locked_data_dir::LockedDataDir;
 use super::watchdog::Watchdog;
 use crate::agent_access::entry::AgentEntry;
 use crate::config::ListenSetting;
+use crate::http::control::ControlCalls;
 use crate::http::door_threads::DoorThreads;
 use crate::http::session_records::SessionRecords;
 use crate::http::sign_in::{Invitation, SignIn};
@@ -31,6 +32,7 @@ pub struct RunningCore {
     pub(super) sign_in: Arc<SignIn>,
     pub(super) records: Arc<SessionRecords>,
     pub(super) agents: AgentEntry,
+    pub(super) control: ControlCalls,
     /// Serve agents over HTTP; dropped when the core has drained.
     pub(super) doors: Arc<DoorThreads>,
     pub(super) agents_at: Arc<Mutex<AgentsAt>>,
@@ -56,7 +58,8 @@ impl RunningCore {
             Ok((listener, bound)) => {
                 let (api, sign_in, records) = (self.api.clone(), Arc::clone(&self.sign_in), Arc::clone(&self.records));
                 let (agents, doors) = (self.agents.clone(), Arc::clone(&self.doors));
-                let services = ListenerServices { api, sign_in, records, agents, doors };
+                let control = self.control.clone();
+                let services = ListenerServices { api, sign_in, records, agents, doors, control };
                 http::serve(listener, bound, services, &self.policy, &self.supervisor);
                 tracing::info!(address = %bound, "agents and the browser's window are served");
                 *self.agents_at.lock() = AgentsAt { url: Some(http::agents_url(bound)), why: None };

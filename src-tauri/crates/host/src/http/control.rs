@@ -1,10 +1,11 @@
-//! The control API: `POST /api/v1/CALL`, `GET /api/v1/openapi.json` and MCP at `/api/v1/mcp` for supervisor programs with
-//! a control token.
+//! The control API for supervisor programs with a control token: `POST /api/v1/CALL` and `GET /api/v1/openapi.json` at the
+//! listener and at the core's socket, MCP at `/api/v1/mcp` at the listener alone.
 //!
 //! What is checked before the body is read: Host, no `Origin`, no query (a token never stands in an address), then the
 //! token. A call goes on when its caller hangs up, so that its answer is there for a repeat with the same idempotency key.
 //! Which calls there are and what they may do is `api::control`; the tools over MCP (`control_tools.rs`) are the same
-//! calls. An agent's token, a cookie and the socket open nothing here, and a control token opens nothing else.
+//! calls. An agent's token and a cookie open nothing here, being a person at the socket opens nothing more than the token
+//! does, and a control token opens nothing else.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use domain::policy::ControlTokenPolicy;
+use domain::policy::{ControlTokenPolicy, Policy};
 use engine::runtime::supervisor::Supervisor;
 use mcp::server::{Principal, ServerParts, check_fetch_site, check_host_and_origin};
 use tokio::sync::{Semaphore, oneshot};
@@ -41,12 +42,26 @@ const TOOLS: &str = "/api/v1/mcp";
 struct ControlState {
     calls: ControlCalls,
     requests: RequestBudget,
-    port: u16,
+    entrance: ControlEntrance,
 }
 
-/// Makes control calls, for both ways in. Clones share how many may be in progress.
+/// Where requests come in.
+#[derive(Debug, Clone, Copy)]
+enum ControlEntrance {
+    /// At the listener on this port, from any process that reaches it.
+    Listener { port: u16 },
+    /// At the core's socket, from processes of its user.
+    Socket,
+}
+
+/// Whether a server or an agent started the program that makes a request. The socket adds it to every request; over TCP
+/// nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BelowAgent(pub(crate) bool);
+
+/// Makes control calls, for every way in. Clones share how many may be in progress.
 #[derive(Clone)]
-pub(super) struct ControlCalls {
+pub(crate) struct ControlCalls {
     pub(super) api: Api,
     supervisor: Supervisor,
     in_work: Arc<Semaphore>,
@@ -54,9 +69,14 @@ pub(super) struct ControlCalls {
 }
 
 impl ControlCalls {
-    pub(super) fn new(api: Api, supervisor: &Supervisor, policy: &ControlTokenPolicy) -> Self {
-        let in_work = Arc::new(Semaphore::new(policy.calls_max));
-        Self { api, supervisor: supervisor.clone(), in_work, busy_retry: policy.busy_retry }
+    pub(crate) fn new(api: Api, supervisor: &Supervisor, policy: &Policy) -> Self {
+        let ControlTokenPolicy { calls_max, busy_retry, .. } = policy.control.tokens;
+        Self {
+            api,
+            supervisor: supervisor.clone(),
+            in_work: Arc::new(Semaphore::new(calls_max)),
+            busy_retry,
+        }
     }
 
     /// Makes a call. It goes on when the returned future is dropped.
@@ -87,8 +107,8 @@ impl ControlCalls {
     }
 }
 
-/// The routes of the control API at the bound address. `parts` are those of an MCP endpoint.
-pub(super) fn router(
+/// The routes of the control API at the listener's bound address. `parts` are those of an MCP endpoint.
+pub(super) fn at_listener(
     calls: ControlCalls,
     requests: RequestBudget,
     parts: ServerParts,
@@ -96,64 +116,109 @@ pub(super) fn router(
     policy: &ControlTokenPolicy,
 ) -> Router {
     let tools = control_tools::endpoint(calls.clone(), parts, bound, policy);
-    let state = Arc::new(ControlState { calls, requests, port: bound.port() });
-    let body_bytes = policy.body_bytes;
+    let tools = tools.router(&[TOOLS]).route_layer(middleware::from_fn(no_standing_stream));
+    let state = Arc::new(ControlState { calls, requests, entrance: ControlEntrance::Listener { port: bound.port() } });
+    guarded(routes(&state).merge(tools), state, policy)
+}
+
+/// The routes of the control API at the core's socket. Every request must have its [`BelowAgent`].
+pub(crate) fn at_socket(calls: ControlCalls, requests: RequestBudget, policy: &ControlTokenPolicy) -> Router {
+    let state = Arc::new(ControlState { calls, requests, entrance: ControlEntrance::Socket });
+    guarded(routes(&state), state, policy)
+}
+
+fn routes(state: &Arc<ControlState>) -> Router {
     Router::new()
         .route("/api/v1/{call}", post(call))
         .route("/api/v1/openapi.json", get(document))
-        .with_state(Arc::clone(&state))
-        .merge(tools.router(&[TOOLS]).route_layer(middleware::from_fn(no_standing_stream)))
+        .with_state(Arc::clone(state))
+}
+
+fn guarded(routes: Router, state: Arc<ControlState>, policy: &ControlTokenPolicy) -> Router {
+    let body_bytes = policy.body_bytes;
+    routes
         .layer(DefaultBodyLimit::max(body_bytes))
         .layer(middleware::from_fn(move |request, next| say_body_limit(body_bytes, request, next)))
         .layer(middleware::from_fn_with_state(state, only_supervisors))
 }
 
 async fn only_supervisors(State(state): State<Arc<ControlState>>, mut request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    let is_foreign = headers.contains_key(header::ORIGIN)
-        || check_host_and_origin(headers, state.port).and_then(|()| check_fetch_site(headers)).is_err();
-    let mut response = if is_foreign {
-        tracing::info!("refused a request to the control API that comes from a page or names another host");
-        refused(&ApiError::new(
-            Code::Refused,
-            "pages in a browser, and requests to another host name, are not served here",
-            "Call from a program, without an `Origin`, at the address that `taskwarden control add` prints.",
-        ))
-    } else if request.uri().query().is_some() {
-        refused(&ApiError::new(
-            Code::Usage,
-            "the control API takes nothing in the address",
-            "Send the token as `Authorization: Bearer twc_…` and everything else in the body. A token that stood in an \
-             address is known to others: revoke it.",
-        ))
-    } else if state.calls.supervisor.stopping().is_cancelled() {
-        refused(&stopping())
-    } else if let Some(caller) = caller(&state.calls.api, headers) {
-        request.headers_mut().remove(header::AUTHORIZATION);
-        request.extensions_mut().insert(Principal::Supervisor(caller.id()));
-        request.extensions_mut().insert(caller);
-        let requests = state.requests.clone();
-        requests.run(Holder::Programs, request, next).await
-    } else {
-        no_token()
+    let mut response = match admitted(&state, &request) {
+        Ok(caller) => {
+            request.headers_mut().remove(header::AUTHORIZATION);
+            request.extensions_mut().insert(Principal::Supervisor(caller.id()));
+            request.extensions_mut().insert(caller);
+            let requests = state.requests.clone();
+            requests.run(Holder::Programs, request, next).await
+        }
+        Err(refusal) => *refusal,
     };
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// Whose control token a request carries.
-fn caller(api: &Api, headers: &HeaderMap) -> Option<ControlCaller> {
-    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
-    let only = shown.next().filter(|_| shown.next().is_none())?;
-    api.control_caller(bearer(only.to_str().ok()?)?)
+/// Whose request it is, or the reply to a request that is not served.
+fn admitted(state: &ControlState, request: &Request) -> Result<ControlCaller, Box<Response>> {
+    let headers = request.headers();
+    let is_elsewhere = match state.entrance {
+        ControlEntrance::Listener { port } => {
+            check_host_and_origin(headers, port).and_then(|()| check_fetch_site(headers)).is_err()
+        }
+        ControlEntrance::Socket => false,
+    };
+    if is_elsewhere || headers.contains_key(header::ORIGIN) {
+        tracing::info!("refused a request to the control API that comes from a page or names another host");
+        return Err(Box::new(refused(&ApiError::new(
+            Code::Refused,
+            "pages in a browser, and requests to another host name, are not served here",
+            "Call from a program, without an `Origin`, at the address that `taskwarden control add` prints.",
+        ))));
+    }
+    if request.uri().query().is_some() {
+        return Err(Box::new(refused(&ApiError::new(
+            Code::Usage,
+            "the control API takes nothing in the address",
+            "Send the token as `Authorization: Bearer twc_…` and everything else in the body. A token that stood in an \
+             address is known to others: revoke it.",
+        ))));
+    }
+    if state.calls.supervisor.stopping().is_cancelled() {
+        return Err(Box::new(refused(&stopping())));
+    }
+    let caller = caller(&state.calls.api, headers).map_err(|error| Box::new(no_token(&error)))?;
+    let is_below = request.extensions().get::<BelowAgent>().is_some_and(|BelowAgent(is_below)| *is_below);
+    if is_below && !caller.is_of_agent() {
+        tracing::info!(control = %caller.id(), "refused a control token that a process of an agent or a server shows");
+        return Err(Box::new(refused(&ApiError::new(
+            Code::Refused,
+            "a process that a server or an agent started needs a control token that names the agent",
+            "Nothing was asked. A person makes one with `taskwarden control add NAME --held-by AGENT`; it does not reach \
+             the tasks of that agent.",
+        ))));
+    }
+    Ok(caller)
 }
 
-fn no_token() -> Response {
-    let mut response = refused(&ApiError::new(
-        Code::Refused,
-        "a control token that is in force is required",
-        "A person makes one with `taskwarden control add`; `taskwarden control list` shows which are in force.",
-    ));
+/// Whose control token a request carries.
+fn caller(api: &Api, headers: &HeaderMap) -> Result<ControlCaller, ApiError> {
+    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+    let only = shown.next().filter(|_| shown.next().is_none());
+    let token = only.and_then(|only| bearer(only.to_str().ok()?)).ok_or_else(|| {
+        ApiError::new(
+            Code::Refused,
+            "a control token is required",
+            "Send one `Authorization: Bearer twc_…`. A person makes a token with `taskwarden control add`.",
+        )
+    })?;
+    api.control_caller(token)
+}
+
+/// The reply to a request without a control token that is in force.
+fn no_token(why: &ApiError) -> Response {
+    let mut response = refused(why);
+    if why.code == Code::NoCore {
+        return response;
+    }
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     let challenge = HeaderValue::from_static("Bearer realm=\"taskwarden control\"");
     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

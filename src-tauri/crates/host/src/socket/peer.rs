@@ -82,6 +82,20 @@ impl Peer {
         }
     }
 
+    /// Whether a server or an agent is known to have started it, or it cannot be excluded that a server did: its limit of
+    /// message queues is the one of servers.
+    pub(super) fn is_below_agent(&self, ancestry: &Ancestry) -> bool {
+        matches!(self.standing(ancestry), PeerStanding::Descendant | PeerStanding::Unproven(AncestryGap::ServerMark))
+    }
+
+    fn standing(&self, ancestry: &Ancestry) -> PeerStanding {
+        match self.process {
+            Pinned::Process(process) => ancestry.standing(process),
+            Pinned::Gone => PeerStanding::Unproven(AncestryGap::Gone),
+            Pinned::Unseen => PeerStanding::Unproven(AncestryGap::Unseen),
+        }
+    }
+
     /// The caller with its abilities; other users have none.
     pub(super) fn caller(&self, ancestry: &Ancestry) -> Result<Caller, ApiError> {
         let own = user::own_uid();
@@ -93,11 +107,7 @@ impl Peer {
                 "Start a core of your own with `taskwarden serve`.",
             ));
         }
-        let standing = match self.process {
-            Pinned::Process(process) => ancestry.standing(process),
-            Pinned::Gone => PeerStanding::Unproven(AncestryGap::Gone),
-            Pinned::Unseen => PeerStanding::Unproven(AncestryGap::Unseen),
-        };
+        let standing = self.standing(ancestry);
         let (person, process) = (user::of(own).through(self.origin()), self.process().map(|id| id.pid));
         let refusal = match standing {
             PeerStanding::Person => return Ok(Caller::person(person, process)),
