@@ -2,10 +2,12 @@
 //! one.
 //!
 //! `compose.rs` wires ports to adapters; `core_client.rs` is what the command line and the window call;
-//! `socket_client.rs` reaches a core in another process. Nothing here decides what is true of a task.
+//! `control_client.rs` calls as a supervisor program; `socket_client.rs` reaches a core in another process. Nothing here
+//! decides what is true of a task.
 
 pub(crate) mod agent_doors;
 pub mod compose;
+pub(crate) mod control_client;
 pub mod core_client;
 pub(crate) mod environment;
 pub(crate) mod folder_watch;

@@ -1,11 +1,12 @@
-//! Where `taskwarden connect` finds its agent's token: the environment, or a file that only the user can read.
+//! Files with a token that only the user can read: where `taskwarden connect` finds its agent's token (or in the
+//! environment), and where a supervisor program keeps its control token.
 //!
 //! The core stores no token, only its digest. A file that others can read is refused, and nothing here prints or logs
 //! what is in it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use api::{ApiError, Code};
 use domain::agent::check_agent_name;
@@ -29,7 +30,7 @@ pub(crate) fn find(paths: &Paths, agent: &str) -> Result<String, ApiError> {
     let path = paths.agent_token(agent);
     match read(&path) {
         Ok(token) => Ok(token),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ApiError::new(
+        Err(TokenFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Err(ApiError::new(
             Code::NotFound,
             format!("there is no token for agent `{agent}`"),
             format!(
@@ -72,19 +73,45 @@ pub(crate) fn forget(paths: &Paths, agent: &str) {
     let _ = fs::remove_file(paths.agent_token(agent));
 }
 
-fn read(path: &std::path::Path) -> io::Result<String> {
+/// Why there is no token to be had from a file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TokenFileError {
+    /// Its permissions let more than its owner read or write it.
+    #[error("others can read it")]
+    OthersCanRead,
+    /// It is another user's, who can read it.
+    #[error("it belongs to another user")]
+    NotYours,
+    #[error("it is empty")]
+    Empty,
+    /// More bytes than any token has.
+    #[error("it is longer than a token")]
+    TooLong,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The token in a file that only the user can read.
+pub(crate) fn read(path: &Path) -> Result<String, TokenFileError> {
     let file = fs::File::open(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        // Of the open file: what the path names may be replaced meanwhile.
         let facts = file.metadata()?;
-        if facts.permissions().mode() & 0o077 != 0 || facts.uid() != crate::os::user::own_uid() {
-            return Err(io::Error::other("others can read it"));
+        if facts.permissions().mode() & 0o077 != 0 {
+            return Err(TokenFileError::OthersCanRead);
+        }
+        if facts.uid() != crate::os::user::own_uid() {
+            return Err(TokenFileError::NotYours);
         }
     }
-    let text = io::read_to_string(io::Read::take(file, LONGEST))?;
+    let text = io::read_to_string(io::Read::take(file, LONGEST + 1))?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
+        return Err(TokenFileError::TooLong);
+    }
     let token = text.trim().to_owned();
-    if token.is_empty() { Err(io::Error::other("it is empty")) } else { Ok(token) }
+    if token.is_empty() { Err(TokenFileError::Empty) } else { Ok(token) }
 }
 
 #[cfg(all(test, unix))]

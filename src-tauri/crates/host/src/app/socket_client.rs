@@ -8,6 +8,8 @@ use api::{ApiError, Code};
 use domain::policy::{HostPolicy, Policy};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
+use reqwest::RequestBuilder;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::codec::{FramedRead, LinesCodec};
@@ -60,22 +62,40 @@ impl SocketClient {
     /// # Errors
     /// The error of the call; no core is running; or the core ended before it answered.
     pub async fn call(&self, name: &str, input: String) -> Result<String, ApiError> {
-        self.request(&format!("call/{name}"), input).await
+        self.request(self.post(&format!("call/{name}"), input)).await
+    }
+
+    /// Makes a call of the control API with the token in this header: JSON text in, JSON text out.
+    ///
+    /// # Errors
+    /// As [`SocketClient::call`]; that the token is not in force is an error of the call.
+    pub(crate) async fn control_call(
+        &self,
+        name: &str,
+        input: String,
+        authorization: HeaderValue,
+    ) -> Result<String, ApiError> {
+        let call = self.post(&format!("api/v1/{name}"), input).header(AUTHORIZATION, authorization);
+        self.request(call).await
     }
 
     /// A new sign-in link for the window in the browser, with its code.
     pub(crate) async fn invitation(&self) -> Result<Invitation, ApiError> {
-        let text = self.request("code", String::new()).await?;
+        let text = self.request(self.post("code", String::new())).await?;
         serde_json::from_str(&text).map_err(|_| different_version("the core's answer cannot be read"))
     }
 
-    async fn request(&self, route: &str, input: String) -> Result<String, ApiError> {
+    fn post(&self, route: &str, input: String) -> RequestBuilder {
+        self.client.post(format!("{BASE}/{route}")).body(input)
+    }
+
+    async fn request(&self, request: RequestBuilder) -> Result<String, ApiError> {
         if !self.wait_until_open().await {
             return Err(ApiError::no_core());
         }
         tokio::select! {
             biased;
-            answer = self.answer(route, input) => answer,
+            answer = answer(request) => answer,
             silent = self.watch_for_silence() => Err(silent),
         }
     }
@@ -84,25 +104,12 @@ impl SocketClient {
     async fn watch_for_silence(&self) -> ApiError {
         loop {
             tokio::time::sleep(self.hosting.ping_every).await;
-            let ping = self.client.post(format!("{BASE}/call/core.ping")).body("{}").send();
+            let ping = self.post("call/core.ping", "{}".to_owned()).send();
             // An error is an answer here: a connection that breaks ends the call itself.
             if tokio::time::timeout(self.hosting.ping_limit, ping).await.is_err() {
                 return silent();
             }
         }
-    }
-
-    async fn answer(&self, route: &str, input: String) -> Result<String, ApiError> {
-        let sent = self.client.post(format!("{BASE}/{route}")).body(input).send().await;
-        let reply = sent.map_err(|error| lost(&error))?;
-        let is_ok = reply.status().is_success();
-        let status = reply.status();
-        let text = reply.text().await.map_err(|error| lost(&error))?;
-        if is_ok {
-            return Ok(text);
-        }
-        Err(serde_json::from_str(&text)
-            .unwrap_or_else(|_| different_version(format!("the core answered with status {}", status.as_u16()))))
     }
 
     /// Subscribes to changes of tasks. The stream ends with the core.
@@ -149,7 +156,7 @@ impl SocketClient {
         }
         let sent = tokio::select! {
             biased;
-            sent = self.client.post(format!("{BASE}/{route}")).body(input).send() => sent,
+            sent = self.post(route, input).send() => sent,
             silent = self.watch_for_silence() => return Err(silent),
         };
         let reply = sent.map_err(|error| lost(&error))?;
@@ -178,6 +185,17 @@ impl SocketClient {
         })
         .boxed()
     }
+}
+
+async fn answer(request: RequestBuilder) -> Result<String, ApiError> {
+    let reply = request.send().await.map_err(|error| lost(&error))?;
+    let status = reply.status();
+    let text = reply.text().await.map_err(|error| lost(&error))?;
+    if status.is_success() {
+        return Ok(text);
+    }
+    Err(serde_json::from_str(&text)
+        .unwrap_or_else(|_| different_version(format!("the core answered with status {}", status.as_u16()))))
 }
 
 /// How to connect to the socket of a data directory.

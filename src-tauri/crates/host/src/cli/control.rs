@@ -117,12 +117,13 @@ async fn add(input: AddControlArgs, config: &Config, screen: &Screen) -> Command
     screen.note(&format!("Control token `{}` was made; it cannot be shown again:", added.facts.name));
     screen.line(&added.token);
     screen.note(&format!("It may {} {}.", added.facts.scopes.join(", "), reach_words(&added.facts)));
+    screen.note("Commands take it with `--token-file FILE`, from a file that only you can read.");
     match &added.url {
         Some(url) => {
             screen.note(&format!("It opens {url}, with `Authorization: Bearer TOKEN`."));
             screen.note(&format!("As tools of an agent, over MCP: {url}/mcp"));
         }
-        None => screen.note("The core has no listener now, so nothing can use it yet."),
+        None => screen.note("The core has no listener now, so it opens nothing over HTTP."),
     }
     Ok(DONE)
 }

@@ -1,19 +1,23 @@
 //! `taskwarden halt` and `taskwarden resume`: stop work in chosen places, see what became of it, and let it begin again in
 //! stages (stop.md §3.2).
 //!
-//! Everything is halted when nothing is chosen. A state of a task is what was observed, never a guess.
+//! Everything is halted when nothing is chosen. A state of a task is what was observed, never a guess. The same with a
+//! control token is `halt/control_calls.rs`.
 
+mod control_calls;
 pub(crate) mod pause;
 
 use api::calls::Nothing;
 use api::calls::halts::{HaltRetried, ResumeHalt, StartHalts};
 use api::dto::halt::{
-    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskDto, HaltedTaskStateDto, RecoveryStageDto, ToolOfServer,
+    HaltDto, HaltEffectDto, HaltOrderDto, HaltShown, HaltedTaskCounts, HaltedTaskDto, HaltedTaskStateDto,
+    RecoveryStageDto, ToolOfServer,
 };
 use api::format::time::count;
 use api::{ApiError, Code};
 use clap::{Args, ValueEnum};
 
+use super::input::control_token::TokenFileArg;
 use super::input::prompt;
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, short_id};
@@ -46,8 +50,10 @@ pub(crate) struct HaltArgs {
     #[arg(long, short, requires = "reason")]
     yes: bool,
     /// Ask the tasks of the halt again whose cancels were not confirmed.
-    #[arg(long, conflicts_with = "reason")]
+    #[arg(long, conflicts_with_all = ["reason", "token_file"])]
     retry: bool,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,12 +88,15 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
     if command.retry {
         return retry(config, screen).await;
     }
+    let program = command.token.client(config)?;
     let Some(reason) = command.reason else {
+        if let Some(program) = program {
+            return control_calls::show_halt(&program, screen).await;
+        }
         let shown = CoreClient::attach_or_read(config).await?.request("halts.show", &Nothing {}).await?;
         return print(&shown, screen);
     };
     let tools = command.tools.iter().map(|text| tool(text)).collect::<Result<Vec<_>, _>>()?;
-    let core = CoreClient::attach(config)?;
     if !command.yes {
         confirm(screen).await?;
     }
@@ -98,7 +107,10 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
     });
     let (servers, agents) = (command.servers, command.agents);
     let input = StartHalts { reason, scope: scope.collect(), servers, agents, tools };
-    print(&core.request("halts.start", &input).await?, screen)
+    match program {
+        Some(program) => control_calls::halt(input, &program, screen).await,
+        None => print(&CoreClient::attach(config)?.request("halts.start", &input).await?, screen),
+    }
 }
 
 /// After a second attempt that asked nothing.
@@ -181,24 +193,15 @@ fn print_halt(halt: &HaltDto, screen: &Screen) {
         screen.line(&format!("No call that this covers has left since {closed}."));
     }
     let counts = &halt.counts;
-    let states = [
-        (counts.requested, "asked to cancel"),
-        (counts.acknowledged, "acknowledged"),
-        (counts.confirmed, "ended"),
-        (counts.not_confirmed, "not confirmed"),
-        (counts.open, "not asked to cancel"),
-    ];
-    let parts: Vec<String> =
-        states.iter().filter(|(many, _)| *many > 0).map(|(many, state)| format!("{many} {state}")).collect();
-    let all = states.iter().map(|(many, _)| many).sum();
-    if !parts.is_empty() {
-        screen.line(&format!("{}: {}", count(all, "task"), parts.join(", ")));
+    if let Some(tasks) = counted_tasks(counts) {
+        screen.line(&tasks);
         let layout = TableLayout {
             header: &["ID", "STATE", "SERVER", "TOOL", "AGENT", "EVIDENCE"],
             cut: &["EVIDENCE"],
             spare: &[],
         };
         table::print(screen, layout, halt.tasks.iter().map(|task| row(task, screen)).collect());
+        let all = counts.unsettled() + counts.confirmed;
         let more = all.saturating_sub(u64::try_from(halt.tasks.len()).unwrap_or(u64::MAX));
         if more > 0 {
             screen.line(&format!("… and {more} more"));
@@ -214,6 +217,21 @@ fn print_halt(halt: &HaltDto, screen: &Screen) {
         Some(stage) => screen.line(&format!("Next: `taskwarden resume {}`", stage_word(stage))),
         None => screen.line("The halt is over."),
     }
+}
+
+/// `16 tasks: 12 ended, 4 acknowledged`; `None` when the halt covers no task.
+fn counted_tasks(counts: &HaltedTaskCounts) -> Option<String> {
+    let states = [
+        (counts.requested, "asked to cancel"),
+        (counts.acknowledged, "acknowledged"),
+        (counts.confirmed, "ended"),
+        (counts.not_confirmed, "not confirmed"),
+        (counts.open, "not asked to cancel"),
+    ];
+    let parts: Vec<String> =
+        states.iter().filter(|(many, _)| *many > 0).map(|(many, state)| format!("{many} {state}")).collect();
+    let all = states.iter().map(|(many, _)| many).sum();
+    (!parts.is_empty()).then(|| format!("{}: {}", count(all, "task"), parts.join(", ")))
 }
 
 /// `Halted by ada at …: everything (calls, running, requests) — wrong month`

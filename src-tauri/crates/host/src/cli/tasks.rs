@@ -5,6 +5,7 @@
 mod bulk;
 pub(crate) mod call;
 pub(crate) mod cancel;
+mod control_calls;
 mod escalate;
 mod list;
 mod resolve;
@@ -21,6 +22,7 @@ use api::dto::TaskDto;
 use clap::Subcommand;
 
 use super::inbox::answer;
+use super::input::control_token::TokenFileArg;
 use super::output::exit_code::{CommandResult, DONE};
 use super::output::screen::Screen;
 use super::output::sentences::{phase, status_line};
@@ -36,6 +38,8 @@ pub(crate) enum TasksCommand {
     Show {
         /// The task's handle, or a unique prefix of it.
         id: String,
+        #[command(flatten)]
+        token: TokenFileArg,
     },
     /// Print a line for each change of one task, or of all.
     Watch(watch::WatchArgs),
@@ -81,7 +85,10 @@ pub(crate) enum TasksCommand {
 pub(crate) async fn run(command: TasksCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
         TasksCommand::List(input) => list::run(input, config, screen).await,
-        TasksCommand::Show { id } => show::run(id, config, screen).await,
+        TasksCommand::Show { id, token } => match token.client(config)? {
+            Some(program) => control_calls::show(id, &program, screen).await,
+            None => show::run(id, config, screen).await,
+        },
         TasksCommand::Watch(input) => watch::run(input, config, screen).await,
         TasksCommand::Result { id } => result::run(id, config, screen).await,
         TasksCommand::Adopt { server, task } => adopt(server, task, config, screen).await,

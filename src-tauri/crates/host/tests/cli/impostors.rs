@@ -2,6 +2,7 @@
 //!
 //! All of them are the real program at the real socket; nothing here tells the core who anybody is.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,6 +46,37 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     assert!(own.contains("1 agent with access") && own.contains("server other-server"), "a person sees them: {own}");
     let agents = home.ok(&["agents", "list", "--json"]).json()["agents"].clone();
     assert_eq!(agents.as_array().map(Vec::len), Some(1), "nobody was added: {agents}");
+}
+
+#[test]
+fn a_control_token_that_a_server_finds_opens_nothing_unless_a_person_gave_it_to_an_agent() {
+    let home = Home::new();
+    let _core = home.serve();
+    let out = home.folder("out", &[]);
+    home.ok(&["agents", "add", "helper"]);
+    for (name, more) in [("found", &[] as &[&str]), ("given", &["--held-by", "helper"])] {
+        let made = home.ok(&[&["control", "add", name, "--scope", "read", "--all"], more].concat()).out;
+        let file = out.join(format!("{name}-token"));
+        std::fs::write(&file, made).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("permissions");
+        home.ok(&["tasks", "list", "--token-file", file.to_str().expect("letters")]);
+    }
+    let with = |name: &str| {
+        let file = out.join(format!("{name}-token")).display().to_string();
+        tried(name, &["tasks", "list", "--token-file", &file], &out)
+    };
+    let script = format!(
+        "[ -e '{out}/finished' ] && exit; {} {} touch '{out}/finished'",
+        with("found"),
+        with("given"),
+        out = out.display()
+    );
+    add_server(&home, "fooled", &script);
+    until("the server tried both", || out.join("finished").exists());
+    let found = told(&out, "found");
+    assert!(found.contains("code 5") && found.contains("--held-by"), "the way out is told: {found}");
+    let given = told(&out, "given");
+    assert!(given.contains("code 0") && given.contains("No task in the reach"), "its person meant it: {given}");
 }
 
 #[test]

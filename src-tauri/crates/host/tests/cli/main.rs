@@ -16,6 +16,7 @@ mod cancelled_call;
 mod clients;
 mod concealment;
 mod control;
+mod control_commands;
 mod halt;
 mod home;
 mod impostors;

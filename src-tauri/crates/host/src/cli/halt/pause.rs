@@ -6,12 +6,14 @@
 use api::calls::Nothing;
 use api::calls::pauses::{PauseEndedDto, PauseInput, PauseList, UnpauseInput};
 use api::dto::moment;
-use api::dto::pause::{PauseDto, WaitingCallDto};
+use api::dto::pause::{FrozenProcessesDto, PauseDto, WaitingCallDto};
 use api::format::time::{self, count};
 use api::{ApiError, Code};
 use clap::{Args, Subcommand};
 
+use super::control_calls;
 use crate::app::core_client::CoreClient;
+use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{now, one_line, short_id};
@@ -32,6 +34,8 @@ pub(crate) struct PauseArgs {
     /// Why; kept in the audit log.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 #[derive(Debug, Args)]
@@ -54,13 +58,19 @@ pub(crate) struct UnpauseArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PausesCommand {
     /// List what is paused, and the calls that wait.
-    List,
+    List {
+        #[command(flatten)]
+        token: TokenFileArg,
+    },
 }
 
 pub(crate) async fn pause(command: PauseArgs, config: &Config, screen: &Screen) -> CommandResult {
-    let PauseArgs { name, freeze, hold_results, reason } = command;
+    let PauseArgs { name, freeze, hold_results, reason, token } = command;
     let (agent, server) = if freeze { (None, Some(name)) } else { (Some(name), None) };
     let input = PauseInput { agent, server, hold_results, reason };
+    if let Some(program) = token.client(config)? {
+        return control_calls::pause(input, &program, screen).await;
+    }
     let pause: PauseDto = CoreClient::attach(config)?.request("pauses.start", &input).await?;
     if screen.is_json() {
         return screen.json(&pause);
@@ -106,7 +116,10 @@ pub(crate) async fn unpause(command: UnpauseArgs, config: &Config, screen: &Scre
 
 pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        PausesCommand::List => {
+        PausesCommand::List { token } => {
+            if let Some(program) = token.client(config)? {
+                return control_calls::list_pauses(&program, screen).await;
+            }
             let core = CoreClient::attach_or_read(config).await?;
             let list: PauseList = core.request("pauses.list", &Nothing {}).await?;
             let printed = print(&list, screen)?;
@@ -131,9 +144,20 @@ pub(in crate::cli) fn who(pause: &PauseDto) -> String {
 
 /// What stands still now, as sentences.
 pub(in crate::cli) fn begun(pause: &PauseDto) -> String {
-    match (&pause.agent, &pause.server, &pause.processes) {
+    let (agent, server) = (pause.agent.as_deref(), pause.server.as_deref());
+    stands_still(agent, server, pause.processes.as_ref(), pause.holds_results)
+}
+
+/// What stands still of a paused agent or a frozen server.
+pub(super) fn stands_still(
+    agent: Option<&str>,
+    server: Option<&str>,
+    processes_found: Option<&FrozenProcessesDto>,
+    holds_results: bool,
+) -> String {
+    match (agent, server, processes_found) {
         (Some(agent), ..) => {
-            let results = if pause.holds_results { " Results that arrive are held." } else { "" };
+            let results = if holds_results { " Results that arrive are held." } else { "" };
             format!("New calls of {} wait; none is sent.{results}", one_line(agent))
         }
         (None, Some(server), Some(found)) if found.stopped + found.moving == 0 => {

@@ -1,10 +1,12 @@
 //! `taskwarden tasks cancel` and `revoke` for all open tasks that match: a plan is made, counted, agreed to and run.
 //!
-//! The tasks are those that were counted; what began since is not asked. Which tasks match is the core's.
+//! The tasks are those that were counted; what began since is not asked. Which tasks match is the core's, and for a
+//! supervisor program only those in the reach of its control token.
 
 use std::time::Instant;
 
 use api::calls::plans::{MakePlan, PlanFilter, RunPlanInput, ShowPlan};
+use api::control::plans::ControlMakePlan;
 use api::dto::plan::{
     BulkActDto, BulkCounts, BulkResultDto, BulkTask, ExcludedWhy, OperationBegun, PlanMade, PlanShown,
 };
@@ -12,7 +14,9 @@ use api::format::time::count;
 use api::{ApiError, Code};
 use clap::Args;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::app::control_client::ControlClient;
 use crate::app::core_client::CoreClient;
 use crate::cli::input::prompt;
 use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
@@ -58,8 +62,41 @@ pub(super) struct BulkRun<'a> {
     pub(super) yes: bool,
     /// Until each task has its final result.
     pub(super) wait: bool,
-    pub(super) core: &'a CoreClient,
+    pub(super) caller: &'a BulkCaller,
     pub(super) config: &'a Config,
+}
+
+/// Who runs it.
+pub(super) enum BulkCaller {
+    Person(CoreClient),
+    Program(ControlClient),
+}
+
+impl BulkCaller {
+    /// The program that showed its control token, or else the person.
+    pub(super) fn of(program: Option<ControlClient>, config: &Config) -> Result<Self, ApiError> {
+        match program {
+            Some(program) => Ok(Self::Program(program)),
+            None => CoreClient::attach(config).map(Self::Person),
+        }
+    }
+
+    async fn make(&self, choice: MakePlan) -> Result<PlanMade, ApiError> {
+        match self {
+            Self::Person(core) => core.request("plans.make", &choice).await,
+            Self::Program(program) => {
+                let MakePlan { kind, ids, filter, query: _ } = choice;
+                program.request("plans.make", &ControlMakePlan { kind, ids, filter }).await
+            }
+        }
+    }
+
+    async fn request<O: DeserializeOwned>(&self, name: &str, input: &impl Serialize) -> Result<O, ApiError> {
+        match self {
+            Self::Person(core) => core.request(name, input).await,
+            Self::Program(program) => program.request(name, input).await,
+        }
+    }
 }
 
 /// What became of an operation, as JSON.
@@ -83,14 +120,18 @@ struct BulkLine<'a> {
 }
 
 pub(super) async fn run(choice: MakePlan, bulk: BulkRun<'_>, screen: &Screen) -> CommandResult {
-    let plan: PlanMade = bulk.core.request("plans.make", &choice).await?;
+    let plan = bulk.caller.make(choice).await?;
     if !bulk.yes {
         confirm(&plan, screen).await?;
     }
     let run = RunPlanInput { plan_id: plan.plan_id.clone(), reason: bulk.reason.clone() };
-    let begun: OperationBegun = bulk.core.request("plans.run", &run).await?;
+    let begun: OperationBegun = bulk.caller.request("plans.run", &run).await?;
     let shown = tokio::select! {
-        shown = follow(&begun.operation, &bulk) => shown?,
+        // A control token that may not read began it all the same.
+        shown = follow(&begun.operation, &bulk) => match (shown, bulk.caller) {
+            (Err(error), BulkCaller::Program(_)) if error.code == Code::NotFound => return unread(&begun, screen),
+            (shown, _) => shown?,
+        },
         _ = tokio::signal::ctrl_c() => {
             screen.note("\nThe tasks are still being asked; only the wait ended.");
             return Ok(INTERRUPTED);
@@ -112,6 +153,25 @@ pub(super) async fn run(choice: MakePlan, bulk: BulkRun<'_>, screen: &Screen) ->
     Ok(if is_open { Code::Refused.exit() } else { DONE })
 }
 
+/// What is known of an operation that its control token may not look at.
+fn unread(begun: &OperationBegun, screen: &Screen) -> CommandResult {
+    if screen.is_json() {
+        screen.json(begun)?;
+    } else {
+        let left = if begun.left == 0 { String::new() } else { format!("; {} are left to ask", begun.left) };
+        screen.line(&format!("Asked the servers to cancel {}{left}.", count(begun.asked, "task")));
+        for one in &begun.refused {
+            screen.line(&format!("{}  not asked ({})", short_id(&one.id, !screen.is_terminal()), one_line(&one.why)));
+        }
+        if let Some(why) = &begun.cut_short {
+            screen.line(&format!("It ended before the last task: {}.", one_line(why)));
+        }
+        screen.note("This control token may not see what became of them: that needs the scope `read`.");
+    }
+    let is_whole = begun.left == 0 && begun.cut_short.is_none();
+    Ok(if is_whole { DONE } else { Code::Refused.exit() })
+}
+
 fn line(task: &BulkTask) -> BulkLine<'_> {
     BulkLine {
         id: &task.id,
@@ -125,16 +185,16 @@ fn line(task: &BulkTask) -> BulkLine<'_> {
 
 /// Shows the count, and asks.
 async fn confirm(plan: &PlanMade, screen: &Screen) -> Result<(), ApiError> {
-    let tasks = count(plan.count, "task");
+    let (tasks, were) = (count(plan.count, "task"), if plan.count == 1 { "was" } else { "were" });
     // Those that are over are no news: nobody chooses them here.
     for left_out in plan.excluded.iter().filter(|left_out| left_out.why == ExcludedWhy::AlreadyAsked) {
         screen.note(&format!("Not among them, because they were asked before: {}.", count(left_out.count, "task")));
     }
     let (question, undone) = match plan.kind {
-        BulkActDto::Cancel => (format!("Ask the servers to cancel {tasks}?"), format!("{tasks} were not cancelled")),
+        BulkActDto::Cancel => (format!("Ask the servers to cancel {tasks}?"), format!("{tasks} {were} not cancelled")),
         BulkActDto::Revoke => (
             format!("Take {tasks} from their agents, and ask the servers to cancel them?"),
-            format!("{tasks} were not revoked"),
+            format!("{tasks} {were} not revoked"),
         ),
     };
     prompt::confirm(&question, &undone, screen).await
@@ -148,25 +208,25 @@ async fn follow(operation: &str, bulk: &BulkRun<'_>) -> Result<Vec<PlanShown>, A
     loop {
         let looked = Instant::now();
         let first: PlanShown =
-            bulk.core.request("plans.show", &ShowPlan { id: operation.to_owned(), offset: 0 }).await?;
+            bulk.caller.request("plans.show", &ShowPlan { id: operation.to_owned(), offset: 0 }).await?;
         let is_done = first.operation.as_ref().is_none_or(|run| {
             let heard = run.counts.asked + run.counts.not_asked == 0;
             let late = !bulk.wait && begun.elapsed() > policy.reply_limit && run.ended_at.is_some();
             run.settled || late || !bulk.wait && heard
         });
         if is_done {
-            return pages(first, operation, bulk.core).await;
+            return pages(first, operation, bulk.caller).await;
         }
         // A long list is looked at less often.
         tokio::time::sleep(policy.control.look_every.max(looked.elapsed() * 2)).await;
     }
 }
 
-async fn pages(first: PlanShown, operation: &str, core: &CoreClient) -> Result<Vec<PlanShown>, ApiError> {
+async fn pages(first: PlanShown, operation: &str, caller: &BulkCaller) -> Result<Vec<PlanShown>, ApiError> {
     let mut next = first.next;
     let mut pages = vec![first];
     while let Some(offset) = next {
-        let page: PlanShown = core.request("plans.show", &ShowPlan { id: operation.to_owned(), offset }).await?;
+        let page: PlanShown = caller.request("plans.show", &ShowPlan { id: operation.to_owned(), offset }).await?;
         next = page.next;
         pages.push(page);
     }

@@ -1,9 +1,9 @@
 //! `taskwarden tasks cancel` and `revoke`: ask servers to cancel one task or many, and report what became of it
 //! (promise R1).
 //!
-//! Many tasks at once are counted and confirmed first; those that match a filter are `bulk.rs`. Returns when each server has acknowledged or refused; with
-//! `--wait`, when each task has ended. A state is what the server said, or that it has not said anything; never a
-//! guess.
+//! Many tasks at once are counted and confirmed first; those that match a filter are `bulk.rs`, and the same with a control
+//! token is `control_calls.rs`. Returns when each server has acknowledged or refused; with `--wait`, when each task has
+//! ended. A state is what the server said, or that it has not said anything; never a guess.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,14 @@ use api::{ApiError, Code};
 use clap::Args;
 
 use crate::app::core_client::CoreClient;
+use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::input::prompt;
 use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences;
 use crate::cli::output::sentences::{one_line, short_id};
-use crate::cli::tasks::bulk::{self, BulkRun, FilterArgs};
+use crate::cli::tasks::bulk::{self, BulkCaller, BulkRun, FilterArgs};
+use crate::cli::tasks::control_calls;
 use crate::cli::tasks::task_feed::{TaskFeed, ended};
 use crate::config::Config;
 
@@ -44,6 +46,8 @@ pub(crate) struct CancelArgs {
     /// Wait until each task has ended.
     #[arg(long)]
     wait: bool,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 #[derive(Debug, Args)]
@@ -59,15 +63,23 @@ pub(crate) struct RevokeArgs {
     /// Do not ask for confirmation. One task is revoked without asking.
     #[arg(long, short)]
     yes: bool,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 pub(crate) async fn cancel(command: CancelArgs, config: &Config, screen: &Screen) -> CommandResult {
-    let CancelArgs { ids, which, reason, yes, wait } = command;
+    let CancelArgs { ids, which, reason, yes, wait, token } = command;
+    let program = token.client(config)?;
     if ids.is_empty() {
         let choice = matching(BulkActDto::Cancel, &which)?;
-        let core = &CoreClient::attach(config)?;
-        let run = BulkRun { reason, yes, wait, core, config };
-        return bulk::run(choice, run, screen).await;
+        let caller = BulkCaller::of(program, config)?;
+        return bulk::run(choice, BulkRun { reason, yes, wait, caller: &caller, config }, screen).await;
+    }
+    if let Some(program) = program {
+        if ids.len() > 1 && !yes {
+            confirm(ids.len(), screen).await?;
+        }
+        return control_calls::cancel(ids, reason, wait, &program, config, screen).await;
     }
     let core = CoreClient::attach(config)?;
     let is_one = ids.len() == 1;
@@ -86,15 +98,18 @@ pub(crate) async fn cancel(command: CancelArgs, config: &Config, screen: &Screen
 }
 
 pub(crate) async fn revoke(command: RevokeArgs, config: &Config, screen: &Screen) -> CommandResult {
-    let RevokeArgs { ids, which, reason, yes } = command;
+    let RevokeArgs { ids, which, reason, yes, token } = command;
+    let program = token.client(config)?;
     let [id] = ids.as_slice() else {
         let kind = BulkActDto::Revoke;
         let choice =
             if ids.is_empty() { matching(kind, &which)? } else { MakePlan { kind, ids, filter: None, query: None } };
-        let core = &CoreClient::attach(config)?;
-        let run = BulkRun { reason, yes, wait: false, core, config };
-        return bulk::run(choice, run, screen).await;
+        let caller = BulkCaller::of(program, config)?;
+        return bulk::run(choice, BulkRun { reason, yes, wait: false, caller: &caller, config }, screen).await;
     };
+    if let Some(program) = program {
+        return control_calls::revoke(id.clone(), reason, &program, screen).await;
+    }
     let core = CoreClient::attach(config)?;
     let list: CancelList = core.request("tasks.revoke", &RevokeTask { id: id.clone(), reason }).await?;
     if !screen.is_json() {

@@ -5,15 +5,18 @@
 use api::ApiError;
 use api::calls::Nothing;
 use api::calls::tasks::ListTasks;
+use api::control::tasks::ListControlTasks;
 use api::dto::{RecordingDto, TaskListDto, moment};
 use api::format::time;
 use clap::Args;
 
 use crate::app::core_client::CoreClient;
+use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{self, elapsed, one_line, saying, short_id, tone};
 use crate::cli::output::table::{self, TableLayout, text, toned};
+use crate::cli::tasks::control_calls;
 use crate::config::Config;
 
 #[derive(Debug, Args)]
@@ -36,6 +39,8 @@ pub(crate) struct ListArgs {
     /// Continue after a page: its `next` value.
     #[arg(long, value_name = "PLACE")]
     before: Option<String>,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 /// Calls without a row, because nothing can be recorded, are in no list: warns about them.
@@ -61,7 +66,11 @@ async fn warn_if_not_recording(core: &CoreClient, screen: &Screen) {
 
 pub(super) async fn run(input: ListArgs, config: &Config, screen: &Screen) -> CommandResult {
     let again = same_filters(&input);
-    let ListArgs { phase, server, agent, open, limit, before } = input;
+    let ListArgs { phase, server, agent, open, limit, before, token } = input;
+    if let Some(program) = token.client(config)? {
+        let query = ListControlTasks { phases: phase, open, server, agent, limit: Some(limit), before };
+        return control_calls::list(query, &again, &program, screen).await;
+    }
     let is_filtered = !phase.is_empty() || server.is_some() || agent.is_some() || open || before.is_some();
     let query = ListTasks { phases: phase, open, server, agent, limit: Some(limit), before };
     let core = CoreClient::attach_or_read(config).await?;
