@@ -16,6 +16,7 @@ use crate::calls::agents::connection_check::AgentDoors;
 use crate::calls::clients::files::ClientFiles;
 use crate::calls::core::findings::Examiner;
 use crate::calls::core::sessions::BrowserSessions;
+use crate::control::ControlFeeds;
 use crate::dto::server::observed::ProcessName;
 use crate::dto::{AgentsAt, CoreDto, NoticesGo};
 use crate::error::ApiError;
@@ -87,6 +88,8 @@ pub struct Api {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: Policy,
     pub(crate) feeds: Feeds,
+    /// Feeds of supervisor programs.
+    pub(crate) control_feeds: ControlFeeds,
     /// How exact each family is; a running core weighs with the same.
     pub(crate) scale: Arc<dyn TokenCounter>,
     live: Option<LiveCore>,
@@ -103,7 +106,7 @@ impl Api {
         policy: Policy,
         scale: Arc<dyn TokenCounter>,
     ) -> Self {
-        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None, changing_files: Arc::default() }
+        Self::of(registry, clock, policy, scale, None)
     }
 
     /// The api of a running core.
@@ -111,7 +114,21 @@ impl Api {
     pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: LiveCore) -> Self {
         live.place.started.get_or_insert_with(|| clock.now());
         let scale = Arc::clone(live.engine.scale());
-        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: Some(live), changing_files: Arc::default() }
+        let gauges = live.engine.gauges().clone();
+        let api = Self::of(registry, clock, policy, scale, Some(live));
+        api.control_feeds.register(&gauges, &api.policy.control.tokens);
+        api
+    }
+
+    fn of(
+        registry: Arc<dyn Registry>,
+        clock: Arc<dyn Clock>,
+        policy: Policy,
+        scale: Arc<dyn TokenCounter>,
+        live: Option<LiveCore>,
+    ) -> Self {
+        let (feeds, control_feeds) = (Feeds::new(), ControlFeeds::default());
+        Self { registry, clock, policy, feeds, control_feeds, scale, live, changing_files: Arc::default() }
     }
 
     /// Whether a core runs behind this api.

@@ -2,12 +2,15 @@
 //!
 //! A program reaches the table in `table.rs` and nothing else. Each call has a body of its own, which reads only tasks in
 //! the reach of the token and gives only the fields that its types name; what a person's call gives is never cut down.
-//! `caller.rs` is who asks, `answers.rs` a call from its text to its status, `openapi.rs` the document.
+//! `caller.rs` is who asks, `answers.rs` a call from its text to its status, `feed.rs` what says that something changed,
+//! `openapi.rs` the document.
 
 mod answers;
 mod caller;
+pub mod feed;
 pub mod halts;
 mod lookup;
+mod open_feeds;
 pub mod openapi;
 pub mod pauses;
 pub mod plans;
@@ -16,4 +19,5 @@ pub mod tasks;
 
 pub use answers::{ControlReply, ControlRequest};
 pub use caller::ControlCaller;
+pub(crate) use open_feeds::ControlFeeds;
 pub use table::{CONTROL_CALLS, ControlEntry};

@@ -11,6 +11,7 @@ mod agent_routes;
 mod code_tries;
 pub(crate) mod connection;
 pub(crate) mod control;
+mod control_feed;
 mod control_tools;
 pub(crate) mod door_threads;
 pub(crate) mod feed_lines;

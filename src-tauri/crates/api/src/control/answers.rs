@@ -40,10 +40,16 @@ impl ControlReply {
         Self { status, body, retry_after: error.retry_after, is_kept: false }
     }
 
+    /// A refusal with the status of its code.
+    #[must_use]
+    pub fn refused(error: &ApiError) -> Self {
+        Self::refusal(status_of(error.code), error)
+    }
+
     pub(crate) fn of(outcome: Result<String, ApiError>) -> Self {
         match outcome {
             Ok(body) => Self { status: 200, body, retry_after: None, is_kept: false },
-            Err(error) => Self::refusal(status_of(error.code), &error),
+            Err(error) => Self::refused(&error),
         }
     }
 

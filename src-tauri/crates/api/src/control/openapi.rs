@@ -1,4 +1,4 @@
-//! The `OpenAPI` document of the control API, from the table of control calls and the types that are serialised.
+//! The `OpenAPI` document of the control API, from the table of control calls, the feed and the types that are serialised.
 //!
 //! It is made when it is asked for and never checked in, so it cannot be older than the table. What each status means is
 //! said here once, for all calls.
@@ -7,6 +7,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
+use super::feed::{ControlChanges, ControlFeedNote};
 use super::table::{ControlEntry, ControlVisitor, each_control_call};
 use crate::error::ApiError;
 
@@ -33,6 +34,7 @@ pub fn document() -> String {
     let mut gathered = Gathered { generator, paths: Map::new() };
     let error = gathered.generator.subschema_for::<ApiError>();
     each_control_call(&mut gathered);
+    gathered.feed();
     let Gathered { mut generator, paths } = gathered;
     let document = json!({
         "openapi": "3.1.0",
@@ -63,6 +65,55 @@ struct Gathered {
     paths: Map<String, Value>,
 }
 
+/// The statuses that the feed can be answered with, besides 200.
+const FEED_REFUSALS: [(&str, &str); 7] = [
+    ("400", "`Last-Event-ID` is not the id of an event."),
+    ("401", "The token is missing, unknown, revoked, or its time is over."),
+    ("403", "The request has an `Origin`: pages in a browser are refused."),
+    ("404", "The token may not read."),
+    ("429", "As many feeds are open as may be; `Retry-After` says when to try again."),
+    ("500", "The registry cannot be read."),
+    ("503", "The core shuts down."),
+];
+
+impl Gathered {
+    /// The feed, which is no call: a stream of events.
+    fn feed(&mut self) {
+        let changes = self.generator.subschema_for::<ControlChanges>();
+        let note = self.generator.subschema_for::<ControlFeedNote>();
+        let stream = json!({
+            "description": "Server-sent events. `data` is JSON: of `changed` what changed in reach, of `readAgain` why \
+                everything must be read again, of `ended` why the feed ends. `id` is the place for `Last-Event-ID`; in a \
+                silence it comes alone.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "x-event-data": {
+                "changed": changes, "readAgain": note.clone(), "ended": note,
+            }}},
+        });
+        let refused = FEED_REFUSALS.iter().map(|(status, why)| ((*status).to_owned(), refusal(why)));
+        let responses: Map<String, Value> = std::iter::once(("200".to_owned(), stream)).chain(refused).collect();
+        let operation = json!({
+            "operationId": "feed",
+            "summary": "Tells that something in reach changed, so that you look again.",
+            "parameters": [{
+                "name": "Last-Event-ID",
+                "in": "header",
+                "required": false,
+                "description": "The id of the last event that came; without it the feed begins now.",
+                "schema": {"type": "string"},
+            }],
+            "responses": responses,
+        });
+        self.paths.insert("/feed".to_owned(), json!({"get": operation}));
+    }
+}
+
+fn refusal(why: &str) -> Value {
+    json!({
+        "description": why,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ApiError"}}},
+    })
+}
+
 impl ControlVisitor for Gathered {
     fn call<I: JsonSchema, O: JsonSchema>(&mut self, entry: &'static ControlEntry) {
         let input: Schema = self.generator.subschema_for::<I>();
@@ -73,11 +124,7 @@ impl ControlVisitor for Gathered {
             if status == "422" && !entry.acts {
                 continue;
             }
-            let refused = json!({
-                "description": why,
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ApiError"}}},
-            });
-            responses.insert(status.to_owned(), refused);
+            responses.insert(status.to_owned(), refusal(why));
         }
         let mut operation = json!({
             "operationId": entry.name,
@@ -119,10 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_each_call_of_the_table_and_nothing_else() {
+    fn the_document_has_the_feed_and_each_call_of_the_table_and_nothing_else() {
         let document: Value = serde_json::from_str(&document()).expect("it is JSON");
         let paths = document["paths"].as_object().expect("paths");
-        let named: Vec<String> = CONTROL_CALLS.iter().map(|call| format!("/{}", call.name)).collect();
+        let calls = CONTROL_CALLS.iter().map(|call| format!("/{}", call.name));
+        let named: Vec<String> = calls.chain(["/feed".to_owned()]).collect();
+        assert!(paths["/feed"]["get"]["responses"]["200"]["content"]["text/event-stream"].is_object());
         assert_eq!(paths.keys().collect::<Vec<_>>(), named.iter().collect::<Vec<_>>());
         for call in CONTROL_CALLS {
             let operation = &paths[&format!("/{}", call.name)]["post"];

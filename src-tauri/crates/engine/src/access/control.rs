@@ -15,6 +15,7 @@ use domain::ports::{ControlTokenUnit, Registry, RegistryError};
 use domain::task::decider::Decider;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
 
 use crate::core::EngineCore;
 use crate::engine::Engine;
@@ -92,6 +93,8 @@ impl ControlTokenRefused {
 /// Control tokens, and the calls with an idempotency key that are in progress.
 pub(crate) struct ControlAccess {
     tokens: RwLock<Arc<Vec<Arc<ControlToken>>>>,
+    /// Moves when a token is revoked.
+    revocations: watch::Sender<()>,
     /// Held while tokens change or are counted.
     turn: tokio::sync::Mutex<()>,
     claims: Mutex<HashSet<(ControlTokenId, String)>>,
@@ -100,7 +103,12 @@ pub(crate) struct ControlAccess {
 impl ControlAccess {
     pub(crate) async fn read(registry: &dyn Registry) -> Result<Self, RegistryError> {
         let tokens = registry.control_tokens().await?.into_iter().map(Arc::new).collect();
-        Ok(Self { tokens: RwLock::new(Arc::new(tokens)), turn: tokio::sync::Mutex::new(()), claims: Mutex::default() })
+        Ok(Self {
+            tokens: RwLock::new(Arc::new(tokens)),
+            revocations: watch::Sender::new(()),
+            turn: tokio::sync::Mutex::new(()),
+            claims: Mutex::default(),
+        })
     }
 
     fn find(&self, is_meant: impl Fn(&ControlToken) -> bool) -> Option<Arc<ControlToken>> {
@@ -201,6 +209,7 @@ impl Engine {
         let newer = |token: &Arc<ControlToken>| Arc::clone(if token.id == id { &revoked } else { token });
         let next = all.iter().map(newer).collect();
         *core.control.tokens.write() = Arc::new(next);
+        core.control.revocations.send_replace(());
         Ok(revoked)
     }
 
@@ -250,6 +259,32 @@ impl Engine {
     #[must_use]
     pub fn control_ended(&self, id: ControlTokenId) -> Option<&'static str> {
         ended(&self.core, &Decider::Control(id))
+    }
+
+    /// Returns once a control token opens nothing any more, with the reason. Cancel-safe.
+    pub async fn control_token_end(&self, id: ControlTokenId) -> &'static str {
+        let mut revocations = self.core.control.revocations.subscribe();
+        loop {
+            if let Some(why) = self.control_ended(id) {
+                return why;
+            }
+            let until = self.core.control.find(|token| token.id == id).and_then(|token| token.until);
+            let at_its_end = async {
+                match until {
+                    // Wall time may step, so it is asked again before the end.
+                    Some(until) => {
+                        let left = until.since(self.core.time.now());
+                        tokio::time::sleep(left.min(self.core.policy.hosting.feed_heartbeat)).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = at_its_end => {}
+                // The sender is in the core that `self` keeps.
+                _ = revocations.changed() => {}
+            }
+        }
     }
 
     /// Reserves an idempotency key of a token while a call with it is in progress; `None` when one is.

@@ -1,10 +1,10 @@
-//! The control API for supervisor programs with a control token: `POST /api/v1/CALL` and `GET /api/v1/openapi.json` at the
-//! listener and at the core's socket, MCP at `/api/v1/mcp` at the listener alone.
+//! The control API for supervisor programs with a control token: `POST /api/v1/CALL`, `GET /api/v1/feed` and `GET
+//! /api/v1/openapi.json` at the listener and at the core's socket, MCP at `/api/v1/mcp` at the listener alone.
 //!
 //! What is checked before the body is read: Host, no `Origin`, no query (a token never stands in an address), then the
 //! token. A call goes on when its caller hangs up, so that its answer is there for a repeat with the same idempotency key.
 //! Which calls there are and what they may do is `api::control`; the tools over MCP (`control_tools.rs`) are the same
-//! calls. An agent's token and a cookie open nothing here, being a person at the socket opens nothing more than the token
+//! calls, and `control_feed.rs` writes the feed. An agent's token and a cookie open nothing here, being a person at the socket opens nothing more than the token
 //! does, and a control token opens nothing else.
 
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use engine::runtime::supervisor::Supervisor;
 use mcp::server::{Principal, ServerParts, check_fetch_site, check_host_and_origin};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::control_tools;
+use super::{control_feed, control_tools};
 use crate::agent_access::entry::bearer;
 use crate::agent_access::json_reply::{refused, say_body_limit};
 use crate::agent_access::request_budget::{Holder, RequestBudget};
@@ -63,19 +63,23 @@ pub(crate) struct BelowAgent(pub(crate) bool);
 #[derive(Clone)]
 pub(crate) struct ControlCalls {
     pub(super) api: Api,
-    supervisor: Supervisor,
+    pub(super) supervisor: Supervisor,
     in_work: Arc<Semaphore>,
     busy_retry: Duration,
+    pub(super) feed_retry: Duration,
+    pub(super) feed_heartbeat: Duration,
 }
 
 impl ControlCalls {
     pub(crate) fn new(api: Api, supervisor: &Supervisor, policy: &Policy) -> Self {
-        let ControlTokenPolicy { calls_max, busy_retry, .. } = policy.control.tokens;
+        let ControlTokenPolicy { calls_max, busy_retry, feed_retry, .. } = policy.control.tokens;
         Self {
             api,
             supervisor: supervisor.clone(),
             in_work: Arc::new(Semaphore::new(calls_max)),
             busy_retry,
+            feed_retry,
+            feed_heartbeat: policy.hosting.feed_heartbeat,
         }
     }
 
@@ -130,6 +134,7 @@ pub(crate) fn at_socket(calls: ControlCalls, requests: RequestBudget, policy: &C
 fn routes(state: &Arc<ControlState>) -> Router {
     Router::new()
         .route("/api/v1/{call}", post(call))
+        .route("/api/v1/feed", get(feed))
         .route("/api/v1/openapi.json", get(document))
         .with_state(Arc::clone(state))
 }
@@ -254,6 +259,17 @@ async fn call(
     written(state.calls.make(caller, name, body, key).await)
 }
 
+async fn feed(
+    State(state): State<Arc<ControlState>>,
+    Extension(caller): Extension<ControlCaller>,
+    headers: HeaderMap,
+) -> Response {
+    match control_feed::open(&state.calls, &caller, &headers).await {
+        Ok(response) => response,
+        Err(error) => written(ControlReply::refused(&error)),
+    }
+}
+
 /// Tools send nothing by themselves, so that there is no stream to open.
 async fn no_standing_stream(request: Request, next: Next) -> Response {
     if request.method() != Method::GET {
@@ -262,7 +278,7 @@ async fn no_standing_stream(request: Request, next: Next) -> Response {
     (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, DELETE")]).into_response()
 }
 
-fn usage(message: &str) -> ApiError {
+pub(super) fn usage(message: &str) -> ApiError {
     ApiError::new(Code::Usage, message, "GET /api/v1/openapi.json says how a call is made. Nothing was asked.")
 }
 

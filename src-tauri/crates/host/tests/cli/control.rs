@@ -1,6 +1,8 @@
 //! Control tokens as a supervisor program uses them, from outside the process: what they open, what they never open, and
 //! how they end.
 
+mod feed;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;

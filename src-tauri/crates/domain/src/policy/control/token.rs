@@ -1,4 +1,7 @@
 //! The limits of control tokens and of the door that they open.
+//!
+//! Used by the engine, which counts what a token ends, by the api, which makes tokens and opens feeds, and by the host, which
+//! serves them. What a token may do at all is in `domain::agent::control_token`.
 
 use std::time::Duration;
 
@@ -30,6 +33,13 @@ pub struct ControlTokenPolicy {
     /// How long a caller waits that came while there were too many, or while its key was in progress. Judgement: most calls
     /// are answered within it.
     pub busy_retry: Duration,
+    /// Feeds open at once at most, of all tokens. Judgement: several supervisors, each with one or two; each costs a
+    /// connection and reads rows.
+    pub feeds_max: usize,
+    /// Feeds of one token open at once at most. Judgement: one that is open, and one that takes its place.
+    pub feeds_of_one_token: usize,
+    /// How long a program waits before it opens a feed again that ended. Judgement: a core restarts within it.
+    pub feed_retry: Duration,
     /// Tasks of one page of a list at most. Judgement: a model reads them.
     pub page_rows: u32,
     /// Tasks of one page for a tool over MCP that names no limit. Judgement: about 1,500 tokens.
@@ -50,6 +60,9 @@ impl Default for ControlTokenPolicy {
             body_bytes: 64 * KIB,
             calls_max: 16,
             busy_retry: SECOND,
+            feeds_max: 32,
+            feeds_of_one_token: 4,
+            feed_retry: 3 * SECOND,
             page_rows: 100,
             tool_rows: 20,
         }
