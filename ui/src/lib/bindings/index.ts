@@ -1197,7 +1197,12 @@ moving: number,
 /** Processes of somebody else beside them, which were not told. */
 foreign: number,
 /** When another program let some of them continue; they were stopped again. Left out where nobody did. */
-ranAt?: string, };
+ranAt?: string,
+/**
+ * When those that stood still were first not found any more; what they had in memory is lost. Left out while some are
+ * found, and where none ever were.
+ */
+goneAt?: string, };
 
 /** By what a list is divided. */
 export type Grouping = "need" | "server" | "agent" | "none";

@@ -37,6 +37,9 @@ describe("a_pause_says", () => {
     ]);
     expect(said(1, 0, 0, { ranAt: pause.since })[1]).toBe("Another program let it run 3 min ago; it was frozen again.");
     expect(said(0, 0, 0)).toEqual(["No process of docs runs now."]);
+    expect(said(0, 0, 0, { goneAt: pause.since })).toEqual([
+      "The frozen processes of docs disappeared 3 min ago. What they had in memory is lost.",
+    ]);
   });
 });
 

@@ -11,7 +11,8 @@ export function pauseSentences(pause: PauseDto, now: number): readonly string[] 
   const said: string[] = [];
   if (agent !== null) said.push(text.paused(agent));
   if (agent !== null && pause.holdsResults) said.push(text.results);
-  if (server !== null) said.push(text.frozen(server, processes?.stopped ?? 0));
+  if (server !== null && processes?.goneAt !== undefined) said.push(text.gone(server, ago(processes.goneAt, now)));
+  else if (server !== null) said.push(text.frozen(server, processes?.stopped ?? 0));
   if (processes !== null && processes.moving > 0) said.push(text.moving(processes.moving));
   if (processes !== null && processes.foreign > 0) said.push(text.foreign(processes.foreign));
   if (processes?.ranAt !== undefined) said.push(text.ran(ago(processes.ranAt, now)));

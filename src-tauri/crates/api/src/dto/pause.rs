@@ -63,12 +63,18 @@ pub struct FrozenProcessesDto {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub ran_at: Option<String>,
+    /// When those that stood still were first not found any more; what they had in memory is lost. Left out while some are
+    /// found, and where none ever were.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub gone_at: Option<String>,
 }
 
 impl From<FrozenProcesses> for FrozenProcessesDto {
     fn from(processes: FrozenProcesses) -> Self {
         let FreezeReading { stopped, moving, foreign, ran: _ } = processes.found;
-        Self { stopped, moving, foreign, ran_at: processes.ran_at.map(iso) }
+        let FrozenProcesses { ran_at, gone_at, .. } = processes;
+        Self { stopped, moving, foreign, ran_at: ran_at.map(iso), gone_at: gone_at.map(iso) }
     }
 }
 

@@ -21,6 +21,22 @@ pub struct FrozenProcesses {
     pub found: FreezeReading,
     /// When some of them were last seen to run though they were frozen; they were stopped again.
     pub ran_at: Option<Timestamp>,
+    /// When those that stood still were first not found any more, and with them what they had in memory. `None` while some
+    /// are found, or none ever were.
+    pub gone_at: Option<Timestamp>,
+}
+
+impl FrozenProcesses {
+    /// What is known after a reading. `ran_at` is when that or an earlier one saw frozen processes run.
+    fn read(self, found: FreezeReading, ran_at: Option<Timestamp>, now: Timestamp) -> Self {
+        let has_any = |reading: FreezeReading| reading.stopped + reading.moving > 0;
+        let gone_at = match (has_any(self.found), has_any(found)) {
+            (_, true) => None,
+            (true, false) => Some(now),
+            (false, false) => self.gone_at,
+        };
+        Self { found, ran_at, gone_at }
+    }
 }
 
 /// Reads frozen processes at intervals, for ever: any program of the user can let them continue.
@@ -45,7 +61,8 @@ async fn stop_again(core: &EngineCore, server: ServerId) {
     if ran_again {
         tracing::warn!(server.id = %server, processes = found.ran, "another program continued frozen processes; they are stopped again");
     }
-    let now = FrozenProcesses { found, ran_at: if ran_again { Some(core.time.now()) } else { before.ran_at } };
+    let moment = core.time.now();
+    let now = before.read(found, if ran_again { Some(moment) } else { before.ran_at }, moment);
     if now != before {
         core.pauses.set_processes(server, Some(now));
         core.effects.commits.health_changed(server);
@@ -59,8 +76,8 @@ pub(crate) async fn apply(core: &EngineCore, server: ServerId) {
     let running = running(core, server);
     if is_frozen {
         let found = stop_all(core, &running).await;
-        let ran_at = core.pauses.processes(server).ran_at;
-        core.pauses.set_processes(server, Some(FrozenProcesses { found, ran_at }));
+        let before = core.pauses.processes(server);
+        core.pauses.set_processes(server, Some(before.read(found, before.ran_at, core.time.now())));
     } else {
         futures::future::join_all(running.iter().map(|live| live.upstream.freeze(false))).await;
         core.pauses.set_processes(server, None);
@@ -110,4 +127,24 @@ async fn mark_tasks(core: &EngineCore, server: ServerId, is_frozen: bool) {
         }
     });
     futures::future::join_all(marked).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_are_not_found_any_more_are_gone_since_the_first_reading_without_them() {
+        let at = |millis| Timestamp::from_millis(millis);
+        let reading = |stopped| FreezeReading { stopped, ..FreezeReading::default() };
+        let none = FrozenProcesses::default();
+        assert_eq!(none.read(reading(0), None, at(1)).gone_at, None, "there never were any");
+        let frozen = none.read(reading(2), None, at(2));
+        let fewer = frozen.read(reading(1), None, at(3));
+        assert_eq!(fewer.gone_at, None, "one is left");
+        let gone = fewer.read(reading(0), None, at(4));
+        assert_eq!(gone.gone_at, Some(at(4)));
+        assert_eq!(gone.read(reading(0), None, at(5)), gone, "the moment stays");
+        assert_eq!(gone.read(reading(1), None, at(6)).gone_at, None, "the server was started again");
+    }
 }

@@ -44,6 +44,8 @@ export const pauseText = {
     stopped === 0
       ? `No process of ${name} runs now.`
       : `${processes(stopped)} of ${name} ${stopped === 1 ? "is frozen. It keeps its" : "are frozen. They keep their"} memory.`,
+  gone: (name: string, when: string) =>
+    `The frozen processes of ${name} disappeared ${when}. What they had in memory is lost.`,
   moving: (n: number) => `${processes(n)} ${n === 1 ? "has" : "have"} not stopped yet.`,
   foreign: (n: number) => `${processes(n)} of somebody else ${n === 1 ? "was" : "were"} left alone.`,
   ran: (when: string) => `Another program let it run ${when}; it was frozen again.`,

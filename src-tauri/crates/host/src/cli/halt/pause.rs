@@ -161,7 +161,14 @@ pub(super) fn stands_still(
             format!("New calls of {} wait; none is sent.{results}", one_line(agent))
         }
         (None, Some(server), Some(found)) if found.stopped + found.moving == 0 => {
-            format!("No process of {} runs now. New calls to it wait.", one_line(server))
+            let server = one_line(server);
+            match found.gone_at.as_deref().and_then(moment) {
+                Some(at) => format!(
+                    "The frozen processes of {server} disappeared {}; what they had in memory is lost. New calls to it wait.",
+                    time::ago(at, now())
+                ),
+                None => format!("No process of {server} runs now. New calls to it wait."),
+            }
         }
         (None, Some(server), Some(found)) => {
             let server = one_line(server);
