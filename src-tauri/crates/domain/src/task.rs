@@ -35,6 +35,7 @@ pub use agent::view::{
 };
 pub use call::{CallReply, LetThrough};
 pub use commit::Commit;
+pub use end::WorkTime;
 pub use input_request::answer::AnswerInput;
 pub use input_request::live_question::LiveOutcome;
 pub use input_request::request_map::InputRequests;

@@ -24,6 +24,8 @@ const over = {
   phase: "done" as const,
   error: null,
   pausedMs: 12_000,
+  workedMs: 8_000,
+  worksSince: null,
   elapsedMs: 0,
   requests: [
     {

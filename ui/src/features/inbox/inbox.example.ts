@@ -2,7 +2,7 @@
 import type { HeldDto, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "$lib/fake-core/budgets";
 import { iso } from "$lib/fake-core/random";
-import { makeRow } from "$lib/fake-core/rows";
+import { makeRow, workOf } from "$lib/fake-core/rows";
 import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
 import { COST } from "$lib/task/facts.example";
@@ -41,7 +41,7 @@ export function item({
   const isQuestion = kind === "form" || kind === "url" || kind === "unsupported";
   const phase =
     kind === "overdue" || kind === "lost" || kind === "unconfirmed" || kind === "blocked" ? kind : "waiting";
-  const taskRow: TaskRow = {
+  const times: TaskRow = {
     ...makeRow(at, phase, STORY_NOW),
     id: `hdl_7f3k9q2${at.toString(36)}`,
     server,
@@ -52,6 +52,7 @@ export function item({
     pausedMs: 0,
     pausedSince: isQuestion ? before(4) : null,
   };
+  const taskRow: TaskRow = { ...times, ...workOf(times) };
   const key = isQuestion ? `ask-${at}` : null;
   const row: InboxRow = {
     id: `${taskRow.id}/${key ?? kind}`,
@@ -85,7 +86,8 @@ export function item({
             ...more.request,
           },
         ];
-  return { row, taskRow, task: { ...detail(taskRow, asked, STORY_NOW), ...more.task } };
+  const task = { ...detail(taskRow, asked, STORY_NOW), ...more.task };
+  return { row, taskRow, task: { ...task, ...workOf(task) } };
 }
 
 export const QUESTION = item({

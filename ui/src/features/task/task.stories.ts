@@ -1,7 +1,7 @@
 /* One task in every state, in the drawer. */
 import type { AuditVerb, ApiError, Calls, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "$lib/fake-core/budgets";
-import { makeRow } from "$lib/fake-core/rows";
+import { makeRow, workOf } from "$lib/fake-core/rows";
 import { detail, makeAgents, request } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import { COST, PAST_ITS_TIME, TWO_LIMITS } from "$lib/task/facts.example";
@@ -138,7 +138,8 @@ const SHARED: InboxRow = {
 
 type Options = Parameters<typeof story>[2];
 function one(task: Partial<TaskDto>, more: Options = {}) {
-  const whole = { ...base, ...task };
+  const given = { ...base, ...task };
+  const whole = { ...given, ...workOf(given), ...task };
   return story(
     TaskDrawer,
     { id: whole.id, close: () => undefined },
@@ -202,8 +203,8 @@ export default {
       phase: "lost",
       over: true,
       group: "needsYou",
-      contact: { kind: "gone", since: ago(10_800), failures: 3, last: null },
-      lastSeenAt: ago(10_800),
+      contact: { kind: "gone", since: ago(1_200), failures: 3, last: null },
+      lastSeenAt: ago(1_200),
       nextLookAt: null,
       intent: null,
     }),

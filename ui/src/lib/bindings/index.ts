@@ -2849,6 +2849,10 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person; null when it does not. */
 pausedSince: string | null,
+/** How long it worked, without the time that it works since `worksSince`. Waiting for people and pauses are not counted. */
+workedMs: number,
+/** Since when it works besides; null while it stands still, once contact with it ended and once it is over. */
+worksSince: string | null,
 /** That it stands still until a person ends a pause. */
 paused?: TaskPauseDto,
 /** When it was last heard of. */
@@ -3215,6 +3219,10 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person; null when it does not. */
 pausedSince: string | null,
+/** How long it worked, without the time that it works since `worksSince`. Waiting for people and pauses are not counted. */
+workedMs: number,
+/** Since when it works besides; null while it stands still, once contact with it ended and once it is over. */
+worksSince: string | null,
 /** That it stands still until a person ends a pause. */
 paused?: TaskPauseDto,
 /** When it was last heard of. */
@@ -3372,6 +3380,10 @@ endedAt: string | null,
 pausedMs: number,
 /** Since when it waits for a person. */
 pausedSince: string | null,
+/** How long it worked, without the time that it works since `worksSince`. Waiting for people and pauses are not counted. */
+workedMs: number,
+/** Since when it works besides; null while it stands still, once contact with it ended and once it is over. */
+worksSince: string | null,
 /** That it stands still until a person ends a pause. */
 paused?: TaskPauseDto,
 /** When it was last heard of. */

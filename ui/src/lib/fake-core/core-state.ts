@@ -32,7 +32,7 @@ import { makeBudgets } from "./budgets";
 import { haltedRows } from "./halt/orders";
 import { chance, iso, type Chance } from "./random";
 import { EVERYTHING, figures, totals, view } from "./query";
-import { inboxRow, isOver, makeRows } from "./rows";
+import { inboxRow, isOver, makeRows, workOf } from "./rows";
 import { makeStorage } from "./storage";
 import { CORE, detail, makeAgents, makeServers, request, SETTINGS, SESSIONS } from "./entities";
 
@@ -316,7 +316,8 @@ export class CoreState {
   change(id: string, row: Partial<TaskRow>, task: Partial<TaskDto> = {}): void {
     const held = this.rows.get(id);
     if (!held) return;
-    const next: TaskRow = { ...held, ...row, over: isOver(row.phase ?? held.phase), changedAt: iso(this.now()) };
+    const changed: TaskRow = { ...held, ...row, over: isOver(row.phase ?? held.phase), changedAt: iso(this.now()) };
+    const next: TaskRow = { ...changed, ...workOf(changed) };
     this.rows.set(id, next);
     const shared = {
       over: next.over,
@@ -327,6 +328,8 @@ export class CoreState {
       progress: next.progress,
       endedAt: next.endedAt,
       changedAt: next.changedAt,
+      workedMs: next.workedMs,
+      worksSince: next.worksSince,
     };
     const whole = this.task(id);
     if (whole) this.details.set(id, { ...whole, ...shared, ...task });

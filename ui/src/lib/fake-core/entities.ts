@@ -13,7 +13,7 @@ import type {
 } from "$lib/bindings";
 import { iso } from "./random";
 import { NO_FIGURES } from "./query";
-import { SERVERS, TOOL_NAMES } from "./rows";
+import { SERVERS, TOOL_NAMES, workOf } from "./rows";
 import { STARTED_AT } from "./tokens/history";
 
 export const CORE: CoreDto = {
@@ -261,6 +261,7 @@ export function detail(row: TaskRow, requests: RequestDto[], now: number): TaskD
     endedAt: row.endedAt,
     pausedMs: row.pausedMs,
     pausedSince: row.pausedSince,
+    ...workOf(row),
     lastSeenAt: row.lastSeenAt,
     nextLookAt: row.nextLookAt,
     expiresAt: row.expiresAt,

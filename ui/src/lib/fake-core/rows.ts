@@ -86,6 +86,8 @@ function heldRow(at: number, now: number, roll: Chance): TaskRow {
     createdAt: created,
     changedAt: ended,
     endedAt: ended,
+    workedMs: 30 * MINUTE,
+    worksSince: null,
     resultBytes: 245_608,
     says: "6,900 files indexed",
     held: {
@@ -170,8 +172,25 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
     resultBytes: phase === "done" || phase === "doneWithError" ? Math.floor(roll() * 90_000) : null,
     isError: phase === "doneWithError" || phase === "failed",
     ...saysOf(phase, server, at),
-  } satisfies Omit<TaskRow, "tokens">;
-  return { ...row, tokens: makeTokens(row, at) };
+  } satisfies Omit<TaskRow, "tokens" | "workedMs" | "worksSince">;
+  return { ...row, ...workOf(row), tokens: makeTokens(row, at) };
+}
+
+type Times = Pick<
+  TaskRow,
+  "phase" | "over" | "createdAt" | "changedAt" | "endedAt" | "lastSeenAt" | "pausedMs" | "pausedSince"
+>;
+
+/** How long a task worked, as the core counts it (`TaskHandle::work_time`). */
+export function workOf(task: Times): Pick<TaskRow, "workedMs" | "worksSince"> {
+  const isOutOfReach = task.phase === "lost" || task.phase === "unconfirmed" || task.phase === "expired";
+  const stopped =
+    task.endedAt ?? (isOutOfReach ? task.lastSeenAt : (task.pausedSince ?? (task.over ? task.changedAt : null)));
+  const end = Date.parse(stopped ?? task.changedAt);
+  return {
+    workedMs: Math.max(0, end - Date.parse(task.createdAt) - task.pausedMs),
+    worksSince: stopped === null ? task.changedAt : null,
+  };
 }
 
 /** Its question, its error or the first line of its result. */

@@ -47,18 +47,11 @@ describe("durations", () => {
 });
 
 describe("the time of a task", () => {
-  const task = {
-    createdAt: new Date(before(30 * M)).toISOString(),
-    endedAt: null,
-    pausedMs: 5 * M,
-    pausedSince: new Date(before(4 * M)).toISOString(),
-  };
-  it("leaves_out_the_wait_for_a_person", () => expect(elapsed(task, NOW), "30 less 5 less 4 minutes").toBe(21 * M));
-  it("stops_when_it_ended", () =>
-    expect(
-      elapsed({ ...task, pausedSince: null, endedAt: new Date(before(10 * M)).toISOString() }, NOW),
-      "20 less 5 minutes",
-    ).toBe(15 * M));
+  const works = { workedMs: 5 * M, worksSince: new Date(before(4 * M)).toISOString() };
+  it("goes_on_while_the_task_works", () => expect(elapsed(works, NOW)).toBe(9 * M));
+  it("stands_still_where_the_core_says_so", () => expect(elapsed({ ...works, worksSince: null }, NOW)).toBe(5 * M));
+  it("never_falls_behind_what_was_counted", () =>
+    expect(elapsed({ ...works, worksSince: new Date(NOW + M).toISOString() }, NOW)).toBe(5 * M));
 });
 
 describe("times as a person wants them", () => {

@@ -131,14 +131,9 @@ export function fromUtc(moment: Moment): string {
   return `UTC${minutes < 0 ? "−" : "+"}${whole}${rest === 0 ? "" : `:${two(rest)}`}`;
 }
 
-/** How long a task has run, without the time it waited for a person. */
-export function elapsed(
-  task: { createdAt: string; endedAt: string | null; pausedMs: number; pausedSince: string | null },
-  now: number,
-): number {
-  const end = task.endedAt === null ? now : ms(task.endedAt);
-  const paused = task.pausedMs + (task.pausedSince === null ? 0 : Math.max(0, end - ms(task.pausedSince)));
-  return Math.max(0, end - ms(task.createdAt) - paused);
+/** How long a task worked. What counts, and that it ends with contact, is the core's; here it only goes on. */
+export function elapsed(task: { workedMs: number; worksSince: string | null }, now: number): number {
+  return task.workedMs + (task.worksSince === null ? 0 : Math.max(0, now - ms(task.worksSince)));
 }
 
 function pair(length: number, big: number, bigName: string, small: number, smallName: string): string {

@@ -107,6 +107,10 @@ pub struct TaskDto {
     pub paused_ms: u64,
     /// Since when it waits for a person; null when it does not.
     pub paused_since: Option<String>,
+    /// How long it worked, without the time that it works since `worksSince`. Waiting for people and pauses are not counted.
+    pub worked_ms: u64,
+    /// Since when it works besides; null while it stands still, once contact with it ended and once it is over.
+    pub works_since: Option<String>,
     /// That it stands still until a person ends a pause.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
@@ -228,6 +232,7 @@ impl TaskDto {
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
         let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
         let upstream = task.view.task();
+        let work = task.work_time();
         let mut requests: Vec<_> = task.requests.values().collect();
         requests.sort_by(|a, b| a.opened.cmp(&b.opened).then_with(|| a.key.cmp(&b.key)));
         Self {
@@ -249,6 +254,8 @@ impl TaskDto {
             ended_at: task.ended_at().map(iso),
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
+            worked_ms: millis(work.so_far),
+            works_since: work.works_since.filter(|_| !over).map(iso),
             paused: TaskPauseDto::of(task),
             last_seen_at: iso(seen),
             next_look_at: if over { None } else { next_poll.map(iso) },

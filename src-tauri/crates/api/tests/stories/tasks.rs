@@ -39,6 +39,8 @@ async fn a_task_in_json_has_every_field_of_the_contract() {
         "endedAt",
         "pausedMs",
         "pausedSince",
+        "workedMs",
+        "worksSince",
         "startedBy",
         "log",
     ] {

@@ -102,11 +102,27 @@ impl Transition {
     }
 }
 
+/// How long a task worked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkTime {
+    /// Up to where it stopped, or up to its last change.
+    pub so_far: Duration,
+    /// Since when it works besides; `None` while the task stands still and after contact or the task ended.
+    pub works_since: Option<Timestamp>,
+}
+
 impl TaskHandle {
     /// How long it worked from its admission to its end, or until now while it has none. Time that it waited for people or
     /// stood still in a pause is not counted, and none after contact ended: what it did since then is not known.
     #[must_use]
     pub fn worked(&self, now: Timestamp) -> Duration {
+        let WorkTime { so_far, works_since } = self.work_time();
+        so_far + works_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// The time that it worked, so that whoever shows it can let it grow.
+    #[must_use]
+    pub fn work_time(&self) -> WorkTime {
         let contact_ended = if let ServerView::Unanswered { since, .. } = &self.view {
             Some(*since)
         } else if let Contact::Gone { seen, .. } = &self.contact {
@@ -114,7 +130,10 @@ impl TaskHandle {
         } else {
             None
         };
-        self.worked_until(self.ended_at().or(contact_ended).unwrap_or(now))
+        // One that is over without an end of its own is heard of no more after its last change.
+        let stopped = self.ended_at().or(contact_ended).or(self.is_over().then_some(self.changed));
+        let works_since = (stopped.is_none() && self.paused_since.is_none()).then_some(self.changed);
+        WorkTime { so_far: self.worked_until(stopped.unwrap_or(self.changed)), works_since }
     }
 
     fn worked_until(&self, end: Timestamp) -> Duration {

@@ -14,7 +14,7 @@ use super::facts::{self, CancelStateDto, OverdueWhy, ProgressDto, UsualDto};
 use crate::dto::pause::TaskPauseDto;
 use crate::dto::task::TaskContext;
 use crate::dto::words::Word;
-use crate::dto::{HeldDto, TokensDto, iso};
+use crate::dto::{HeldDto, TokensDto, iso, millis};
 
 /// A task, briefly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -62,6 +62,10 @@ pub struct TaskRow {
     pub paused_ms: u64,
     /// Since when it waits for a person.
     pub paused_since: Option<String>,
+    /// How long it worked, without the time that it works since `worksSince`. Waiting for people and pauses are not counted.
+    pub worked_ms: u64,
+    /// Since when it works besides; null while it stands still, once contact with it ended and once it is over.
+    pub works_since: Option<String>,
     /// That it stands still until a person ends a pause.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
@@ -112,6 +116,7 @@ impl TaskRow {
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
         let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
         let upstream = task.view.task();
+        let work = task.work_time();
         let chars = policy.asking.row_text_chars;
         let (result_bytes, is_error) = match task.view.outcome() {
             Some(Outcome::Ok(stored)) => (Some(stored.bytes), false),
@@ -145,6 +150,8 @@ impl TaskRow {
             ended_at: task.ended_at().map(iso),
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
+            worked_ms: millis(work.so_far),
+            works_since: work.works_since.filter(|_| !over).map(iso),
             paused: TaskPauseDto::of(task),
             last_seen_at: iso(seen),
             next_look_at: if over { None } else { next_poll.map(iso) },

@@ -4,7 +4,7 @@ use super::*;
 use crate::server::ServerAct;
 use crate::task::figures::CountedState;
 use crate::task::status::{Delivery, GoneWhy, Miss, Needs, Phase, PhaseGroup};
-use crate::task::{Attention, Effect, MissCount};
+use crate::task::{Attention, Effect, MissCount, WorkTime};
 
 fn silent(handle: &TaskHandle, millis: i64) -> TaskHandle {
     let count = MissCount { failures: 3, unknown: 0, interval: Duration::from_millis(1) };
@@ -91,13 +91,16 @@ fn the_time_that_a_task_worked_leaves_out_a_pause_and_ends_with_contact() {
     let begun = with_task(&limited(Duration::from_secs(60)));
     let since_begin = |end: i64| at(end).since(begun.created);
     assert_eq!(begun.worked(at(30_000)), since_begin(30_000));
+    assert_eq!(begun.work_time().works_since, Some(begun.changed), "it goes on");
     let frozen = begun.processes_frozen(true, at(30_000)).next;
+    assert_eq!(frozen.work_time(), WorkTime { so_far: since_begin(30_000), works_since: None });
     assert_eq!(frozen.worked(at(50_000)), since_begin(30_000), "it stands still");
     let goes_on = frozen.processes_frozen(false, at(50_000)).next;
     assert_eq!(goes_on.worked(at(55_000)), since_begin(35_000));
     let call = awaiting();
     let unconfirmed = call.reply_lost("gone", at(40_000)).next;
-    assert_eq!(unconfirmed.worked(at(90_000)), at(40_000).since(call.created), "nobody knows what it did since");
+    let until_then = WorkTime { so_far: at(40_000).since(call.created), works_since: None };
+    assert_eq!(unconfirmed.work_time(), until_then, "nobody knows what it did since");
 }
 
 #[test]
