@@ -1,9 +1,10 @@
 //! One open feed: what it watches, what it has sent, and how the next frame is built.
 //!
 //! Reads rows from memory where the engine has the task, else from the registry. A frame costs in proportion to what changed
-//! and is on screen. Counts are the registry's. `window_feed/servers.rs` is the part about servers.
+//! and is on screen. Counts are the registry's. Alarms, servers and what is on screen are in `window_feed/`.
 
 mod alarms;
+mod on_screen;
 mod servers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -264,10 +265,6 @@ impl WindowFeed {
             .fold(deadlines, Instant::min)
     }
 
-    fn watches_contact(&self) -> bool {
-        self.interest.visible && (self.interest.task.is_some() || !self.rows.is_empty())
-    }
-
     async fn news(&mut self, changes: ChangeFrame, delta: &mut FeedDelta) -> Result<(), ApiError> {
         self.upto = changes.upto.0;
         delta.changes = u64::try_from(changes.handles.len()).unwrap_or(u64::MAX);
@@ -339,20 +336,6 @@ impl WindowFeed {
             rows.retain(|row| row.kind != InboxKind::Blocked);
         }
         self.inbox.put(&about, rows, |row| row::answered_by(task, row), Instant::now());
-        Ok(())
-    }
-
-    async fn refocus(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
-        self.interest = self.seat.interest.borrow_and_update().clone();
-        let now: HashSet<HandleId> = self.interest.ids.iter().copied().collect();
-        let before = std::mem::replace(&mut self.rows, now);
-        self.heard.retain(|id, _| self.rows.contains(id) || self.interest.task == Some(*id));
-        // Between the page that brought a row and this moment it may have changed.
-        for id in self.rows.difference(&before).copied().collect::<Vec<_>>() {
-            self.push_row(id, delta).await?;
-        }
-        delta.view = self.view().await?;
-        delta.task = self.task_on_screen().await?;
         Ok(())
     }
 
@@ -443,48 +426,6 @@ impl WindowFeed {
         if totals != self.totals {
             self.totals = totals.clone();
             delta.totals = Some(totals);
-        }
-    }
-
-    /// Contact is no change of a task, but people read it on screen.
-    async fn read_heard(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
-        for id in self.rows.iter().copied().chain(self.interest.task).collect::<Vec<_>>() {
-            let Some(facts) = self.engine.live(id) else { continue };
-            if self.heard.insert(id, facts) == Some(facts) {
-                continue;
-            }
-            if self.rows.contains(&id) && !delta.rows.iter().any(|row| row.id == id.to_string()) {
-                self.push_row(id, delta).await?;
-            }
-            if self.interest.task == Some(id) && delta.task.is_none() {
-                delta.task = self.task_on_screen().await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn push_row(&mut self, id: HandleId, delta: &mut FeedDelta) -> Result<(), ApiError> {
-        let task = match self.engine.task(id) {
-            Some(task) => Some(task),
-            None => self.api.registry.handle(id).await?.map(Arc::new),
-        };
-        if let Some(task) = task {
-            delta.rows.push(self.api.row(&task, &mut self.names).await?);
-        }
-        Ok(())
-    }
-
-    async fn task_on_screen(&mut self) -> Result<Option<crate::dto::TaskDto>, ApiError> {
-        match self.interest.task {
-            Some(id) => self.api.task_if_there(id, &mut self.names).await,
-            None => Ok(None),
-        }
-    }
-
-    async fn view(&mut self) -> Result<Option<crate::dto::ListView>, ApiError> {
-        match &self.interest.query {
-            Some(query) => Ok(Some(self.api.list_view(query, &mut self.names).await?)),
-            None => Ok(None),
         }
     }
 }
