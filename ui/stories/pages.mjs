@@ -47,7 +47,7 @@ export const PAGES = [
   place("audit", "", "/audit"),
   many("audit of 100,000", "&audit=100000", "/audit"),
   place("calls", "", "/audit/calls"),
-  place("audit calls, one open", "", "/audit/calls-4711"),
+  place("audit calls, one open", "", "/audit/calls-4100"),
   place("an audit row", "", "/audit/18199"),
   page("core lost, audit", "&connection=stale", "/audit"),
   place("settings", "", "/settings"),

@@ -192,12 +192,14 @@ export const inboxText = {
 
   unconfirmed: {
     said: (server: string) =>
-      `The call was sent, and the connection ended before ${server} replied. It may be running, or it may never have started. A reply can no longer arrive.`,
+      `The call was sent, and the connection ended before ${server} replied. It may be running, or it may never have started.`,
     what: (server: string) => `Check on ${server} itself whether the work was done before you start it again.`,
   },
 
   blocked: {
     heading: "What is known",
+    affects: (tasks: number) =>
+      tasks === 0 ? "None of its tasks is open." : `${plural(tasks, "open task is", "open tasks are")} affected.`,
     said: (server: string) => `${server} requires a new sign-in. Taskwarden cannot check its tasks until then.`,
     open: (server: string) => `Show ${server}`,
   },
