@@ -3,6 +3,8 @@
 //! The server writes each call into a file, so that what it got is known without asking the core. Processes are read from
 //! `/proc`.
 
+mod inbox_item;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

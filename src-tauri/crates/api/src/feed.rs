@@ -10,6 +10,7 @@ pub mod frame;
 mod halt;
 mod inbox;
 pub(crate) mod open_feeds;
+mod pauses;
 pub mod task_feed;
 mod window_feed;
 

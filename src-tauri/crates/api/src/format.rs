@@ -6,6 +6,7 @@ pub mod alarm;
 pub(crate) mod content_parts;
 pub(crate) mod first_line;
 pub(crate) mod line_diff;
+pub mod pause;
 pub(crate) mod pretty_json;
 pub mod program_settings;
 pub mod shell_word;

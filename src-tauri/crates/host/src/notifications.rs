@@ -1,9 +1,9 @@
 //! Desktop notifications of what needs a person; without a desktop, lines in the log (rulings 31 to 33).
 //!
 //! The engine says what to notify about. `actor.rs` reads the task as it is now, asks `quiet_hours.rs` whether its
-//! person wants to know now, and keeps one card per task (`card_plan.rs`, `subject.rs`, `card_text.rs`) and one per
-//! full window (`budget_alerts.rs`). Cards are withdrawn because the change log says that their subject is over. A
-//! notification is never a fact: everything it says is in the inbox, and pressing one decides nothing (ruling 42).
+//! person wants to know now, and keeps one card per task (`card_plan.rs`, `subject.rs`, `card_text.rs`), one per
+//! full window (`budget_alerts.rs`) and one per pause that asks for a choice (`pause_cards.rs`). Cards are withdrawn
+//! because the change log says that their subject is over. A notification is never a fact: everything it says is in the inbox, and pressing one decides nothing (ruling 42).
 //! `desktop.rs` is the system's side.
 
 mod actor;
@@ -12,6 +12,7 @@ mod budget_alerts;
 mod card_plan;
 mod card_text;
 mod desktop;
+mod pause_cards;
 mod quiet_hours;
 mod sources;
 mod subject;

@@ -13,13 +13,16 @@ import { resultHoldText } from "$lib/text/result-hold";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 import { alarmText } from "$lib/text/inbox/alarm";
+import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
+import { endOf, subjectOf } from "$lib/pause/pause-state";
 import { Drafts } from "./drafts";
+import { PauseChoices } from "./pause/pause-choices.svelte";
 import { backAt, snoozeValue } from "./list/snooze";
 import { isCause, isShared } from "./item-title";
 
 export type Outcome = "accept" | "decline" | "dismiss";
-export type Popup = "remember" | "confirm" | "cancel" | "resolve" | "withhold";
+export type Popup = "remember" | "confirm" | "cancel" | "resolve" | "withhold" | "dropCalls";
 
 const HOLD_MS = 5_000;
 /** With less time than this an answer leaves at once (peers 4.3: only if the deadline allows). */
@@ -67,11 +70,14 @@ export class InboxActions {
   readonly #restored = new Map<string, string>();
   /** Answered from here. Their forms stay for a moment, so that an answer that is taken back stands in its form again. */
   sent = $state.raw<ReadonlySet<string>>(new Set());
+  /** Which waiting calls of a pause are to be sent. */
+  readonly pauses: PauseChoices;
   readonly #drafts: Drafts;
   readonly #to: Wiring;
 
   constructor(to: Wiring) {
     this.#to = to;
+    this.pauses = new PauseChoices(to.backend);
     this.#drafts = new Drafts(to.backend, (key) => {
       this.kept = changed(this.kept, key, this.#drafts.has(key));
     });
@@ -379,6 +385,33 @@ export class InboxActions {
     if (!done) return;
     this.#to.leave(row.id);
     this.#to.toasts.show(alarmText.dismissed);
+  }
+
+  /** Says no: to a question at once, to a held result and to waiting calls once more asked. */
+  decline(row: InboxRow): void {
+    if (row.kind === "held") this.popup = "withhold";
+    else if (row.kind === "pauseChoice") this.popup = "dropCalls";
+    else void this.answer(row, "decline");
+  }
+
+  /** Sends the waiting calls that are ticked. That none is sent is asked once more. */
+  sendCalls(row: InboxRow): void {
+    if (this.pauses.left(row).size === row.pause?.waiting) this.popup = "dropCalls";
+    else void this.endPause(row, "ticked");
+  }
+
+  /** A pause ends: the calls that are ticked are sent, or none. */
+  async endPause(row: InboxRow, send: "ticked" | "none"): Promise<void> {
+    const { pause } = row;
+    if (pause === undefined) return;
+    const calls = this.pauses.calls(row);
+    const input = send === "ticked" ? endOf(pause, calls, this.pauses.left(row)) : { ...subjectOf(pause), tasks: [] };
+    const done = await this.#try(row.id, () => this.#to.backend.call("pauses.end", input));
+    if (!done) return;
+    this.popup = null;
+    this.#to.leave(row.id);
+    const name = singleLine(pause.agent ?? pause.server ?? "", 60);
+    this.#to.toasts.show(pauseChoiceText.ended(name, done.sent, done.leftOut, done.stillWaiting));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

@@ -5,6 +5,7 @@ import type { Binding } from "$lib/keys";
 import { resultHoldText } from "$lib/text/result-hold";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
+import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { isPastLimit, isShared } from "./item-title";
 
 export interface InboxKeys {
@@ -57,6 +58,7 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
   if (can.selected) return bindings;
   const isQuestion = row.kind === "form" || row.kind === "url" || row.kind === "unsupported";
   const isHeld = row.kind === "held";
+  const isPause = row.kind === "pauseChoice";
   const { sized } = can;
   const { say } = can;
   return [
@@ -78,23 +80,31 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
         ]),
     {
       key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter",
-      label: row.kind === "form" || sized ? words.answer : words.primary,
+      label: isPause ? pauseChoiceText.choose : row.kind === "form" || sized ? words.answer : words.primary,
       group,
       run: () => can.primary(row),
     },
     {
       key: "$mod+Enter",
-      label: sized ? resultHoldText.deliver : inboxText.act.send,
+      label: row.pause
+        ? pauseChoiceText.sendAll(row.pause.waiting)
+        : sized
+          ? resultHoldText.deliver
+          : inboxText.act.send,
       group,
       run: can.send,
-      when: () => (row.kind === "form" && can.mayAnswer && say === null) || (sized && !can.off),
+      when: () => (row.kind === "form" && can.mayAnswer && say === null) || ((sized || isPause) && !can.off),
     },
     {
       key: "d",
-      label: isHeld ? resultHoldText.withhold : inboxText.act.decline,
+      label: row.pause
+        ? pauseChoiceText.cancelAll(row.pause.waiting)
+        : isHeld
+          ? resultHoldText.withhold
+          : inboxText.act.decline,
       group,
       run: () => can.decline(row),
-      when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off),
+      when: () => (isQuestion && can.mayAnswer) || ((isHeld || isPause) && !can.off),
     },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
     { key: "Shift+Z", label: answeredText.snooze.menu, group, move: true, run: can.snoozeMenu, when: () => !can.off },

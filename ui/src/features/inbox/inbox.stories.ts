@@ -6,6 +6,7 @@ import * as made from "./inbox.example";
 import type { Item } from "./inbox.example";
 import { cause, equalQuestions } from "./several.example";
 import { SAME_CALL } from "./alarm.example";
+import { asking, type AskingPause } from "./pause/pause.example";
 import { PAST_TIME_LIMIT, WITHOUT_PROGRESS } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
 
@@ -27,6 +28,18 @@ const screen = (open: Item, more: { fake?: FakeOptions; keys?: readonly string[]
       ...(more.click ? { click: more.click } : {}),
     },
   );
+const choosing = (
+  { item, pause }: AskingPause,
+  more: { fake?: FakeOptions; keys?: readonly string[]; click?: readonly string[] } = {},
+) => screen(item, { ...more, fake: { calls: { "pauses.list": () => ({ pauses: [pause] }) }, ...more.fake } });
+const LONG = "of-the-night-shift-".repeat(9);
+const HOSTILE_PAUSE = asking({
+  waiting: 4,
+  server: `memory\u202egraph-${LONG}`,
+  tool: `\u001b[31m<b>${"delete_everything_".repeat(8)}\u202e`,
+  caller: `agent-${LONG}`,
+  more: { by: LONG, reason: `\u202e${"wrong ".repeat(60)}` },
+});
 const failed: ApiError = {
   code: "failed",
   message: "the registry is full",
@@ -212,6 +225,25 @@ export default {
     "past its time limit": screen(PAST_TIME_LIMIT),
     "the same call again and again": screen(SAME_CALL),
     "without progress for longer than allowed": screen(WITHOUT_PROGRESS),
+    "calls wait for a choice": choosing(asking({ waiting: 3, agent: "order-bot" })),
+    "calls wait for a choice, by key": choosing(asking({ waiting: 3, agent: "order-bot" }), {
+      keys: ["Enter", "Space"],
+    }),
+    "calls wait for a choice, none is wanted": choosing(asking({ waiting: 3, agent: "order-bot" }), {
+      click: ["button:has-text('Untick all')"],
+    }),
+    "calls wait for a choice, cancelling all": choosing(asking({ waiting: 3, agent: "order-bot" }), { keys: ["d"] }),
+    "calls wait for a choice, not sent": choosing(asking({ waiting: 3, agent: "order-bot" }), {
+      fake: { calls: { "pauses.end": throwing } },
+      click: [SEND],
+    }),
+    "one call to a frozen server waits for a choice": choosing(
+      asking({ waiting: 1, server: "memorygraph", more: { processes: { stopped: 4, moving: 0, foreign: 0 } } }),
+    ),
+    "500 calls wait for a choice": () => choosing(asking({ waiting: 500, agent: "order-bot" })),
+    "500 calls wait for a choice, not read": () =>
+      choosing(asking({ waiting: 500, agent: "order-bot" }), { fake: { calls: { "pauses.list": throwing } } }),
+    "calls wait for a choice, hostile": choosing(HOSTILE_PAUSE),
     "over its limit": screen(made.OVER_LIMIT),
     "over its limit, stopping": screen(made.OVER_LIMIT, { keys: ["c"] }),
     lost: screen(made.LOST),

@@ -7,7 +7,10 @@ import { shortTokens, size, tokens } from "$lib/format/tokens";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 import { alarmText } from "$lib/text/inbox/alarm";
+import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
+
+import { pauseTitle } from "./pause/pause-title";
 
 const TITLE_CAP = 140;
 const words = inboxText.titleOf;
@@ -38,6 +41,11 @@ export function isPastLimit(row: InboxRow): boolean {
 /** Whether several calls were lost together: one cause, one item. */
 export function isCause(row: InboxRow): boolean {
   return (row.callCount ?? 0) > 0;
+}
+
+/** Where an item comes from: its server, or the paused agent. */
+export function sourceOf(row: InboxRow): string {
+  return row.server === "" ? (row.agent ?? "") : row.server;
 }
 
 export function titleOf(row: InboxRow): string {
@@ -71,6 +79,8 @@ export function titleOf(row: InboxRow): string {
         : timeLimitText.title[row.runLimit.kind](tool, duration(row.runLimit.allowedMs));
     case "alarm":
       return row.alarm === undefined ? alarmText.waits(tool) : alarmTitle(row.alarm);
+    case "pauseChoice":
+      return row.pause === undefined ? pauseChoiceText.waits(sourceOf(row)) : pauseTitle(row.pause);
     case "overLimit":
       return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
     default:
@@ -138,6 +148,8 @@ export function iconOf(row: InboxRow): IconName {
       return "clock";
     case "alarm":
       return "refresh";
+    case "pauseChoice":
+      return "pause";
     case "overLimit":
       return "gauge";
     default:

@@ -4,6 +4,7 @@ import { route } from "$lib/route.svelte";
 import { ALLOWED_MORE_MS } from "$lib/text/inbox/time-limit";
 import { KEEP_WAITING_MS, type InboxActions } from "./inbox-actions.svelte";
 import { isSized } from "./item-title";
+import { focusWaitingCalls } from "./pause/pause-choices.svelte";
 
 interface Ways {
   readonly focus: () => void;
@@ -16,6 +17,7 @@ interface Ways {
 
 export function runPrimary(row: InboxRow, actions: InboxActions, ways: Ways): void {
   if (row.kind === "form" || isSized(row)) ways.focus();
+  else if (row.kind === "pauseChoice") focusWaitingCalls();
   else if (row.kind === "overdue") void actions.snooze(row, KEEP_WAITING_MS);
   else if (row.kind === "lost") void actions.check(row);
   else if (row.kind === "overLimit") void actions.goOn(row);

@@ -1366,7 +1366,7 @@ items: Array<AskedDto>,
 total: number,
 /** Open questions before this page. */
 offset: number,
-/** Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds. */
+/** Held results, tasks past a limit that asks, and pauses that ask which calls are sent: rows of the window's inbox. */
 decisions: Array<InboxRow>,
 /** Tasks in trouble and servers that need a person, one row for each cause. */
 trouble: Array<InboxRow>, };
@@ -1382,11 +1382,14 @@ moreQuestions: number, };
 
 /** Something that waits for a person. */
 export type InboxRow = {
-/** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an alarm. */
+/**
+ * `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an
+ * alarm, `pau_…/pauseChoice` for a pause.
+ */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "timeLimit" | "overdue" | "lost" | "unconfirmed" | "blocked" | "alarm", task: string | null, key: string | null,
-/** The server's name. */
+kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "timeLimit" | "overdue" | "lost" | "unconfirmed" | "blocked" | "alarm" | "pauseChoice", task: string | null, key: string | null,
+/** The server's name; empty for a paused agent, whose calls may be to several. */
 server: string,
 /** The tool, where known. */
 tool: string | null,
@@ -1418,6 +1421,8 @@ exactness: ExactnessDto | null,
 runLimit?: TaskRunLimitDto,
 /** What an agent does again and again. */
 alarm?: AlarmDto,
+/** The pause whose waiting calls a person chooses from, with the first `calls_shown` of them. */
+pause?: PauseDto,
 /** Why a result is held; null elsewhere. */
 why: HeldWhy | null,
 /** The tasks of which one asks, where the server does not say which; then neither tool nor agent is named. */
@@ -1429,7 +1434,7 @@ moreQuestions?: number,
  * where each must be answered for itself.
  */
 form?: string,
-/** The calls that were lost together, the oldest first and at most `cause_calls_shown`; empty where one task is meant. */
+/** The calls that were lost together, the oldest first and at most `loss_calls_shown`; empty where one task is meant. */
 calls?: Array<LostCall>,
 /** How many calls were lost together; 0 where one task is meant. */
 callCount?: number,
@@ -1865,7 +1870,7 @@ waiting: number,
 mustChoose: boolean,
 /** What was found of a server's processes; null for an agent, and without a core. */
 processes: FrozenProcessesDto | null,
-/** The calls that wait, in their order; said by `pauses.list`, empty elsewhere. */
+/** The calls that wait, in their order: all of them in `pauses.list`, the first in the inbox, none elsewhere. */
 calls?: Array<WaitingCallDto>, };
 
 /** A pause that ended. */

@@ -24,13 +24,17 @@ export function pauseSentences(pause: PauseDto, now: number): readonly string[] 
   return said;
 }
 
+/** What is paused, as calls name it. */
+export const subjectOf = (pause: PauseDto) =>
+  pause.agent === null ? { server: pause.server } : { agent: pause.agent };
+
 /** How a pause ends when these calls were unticked. */
 export function endOf(
   pause: PauseDto,
   calls: readonly WaitingCallDto[],
   left: ReadonlySet<string>,
 ): Calls["pauses.end"][0] {
-  const of = pause.agent === null ? { server: pause.server } : { agent: pause.agent };
+  const of = subjectOf(pause);
   if (left.size === 0) return { ...of, all: true };
   return { ...of, tasks: calls.filter((call) => !left.has(call.id)).map((call) => call.id) };
 }

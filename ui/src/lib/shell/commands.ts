@@ -50,7 +50,10 @@ export function waiting(rows: Iterable<InboxRow>, typed: string): Entry[] {
   const entries = all.map((row) => ({
     id: `inbox/${row.id}`,
     group: COMMANDS.groups.waiting,
-    label: row.message === null ? COMMANDS.waits[row.kind](row.tool ?? row.server) : singleLine(row.message, 80),
+    label:
+      row.message === null
+        ? COMMANDS.waits[row.kind](row.tool ?? (row.server || (row.agent ?? "")))
+        : singleLine(row.message, 80),
     note: [row.server, row.tool].filter(Boolean).join(" / "),
     icon: "speech" as const,
     kbd: null,

@@ -43,7 +43,7 @@ export function noticeOf(fresh: readonly InboxRow[], settings: SettingsDto): Not
   if (wanted.length > 1)
     return { title: APP.newRequests(wanted.length), hash: writeHash({ place: "inbox", id: null, search: "" }) };
   return {
-    title: COMMANDS.waits[first.kind](singleLine(first.tool ?? first.server, 80)),
+    title: COMMANDS.waits[first.kind](singleLine(first.tool ?? (first.server || (first.agent ?? "")), 80)),
     hash: writeHash({ place: "inbox", id: first.id, search: "" }),
   };
 }

@@ -1,6 +1,7 @@
 /* Text of the shell: places, status bar, banners, sign-in, palette. */
 import { count, plural } from "$lib/format/count";
 import { alarmText } from "$lib/text/inbox/alarm";
+import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 /** Errors of the page itself; all others come from the core. */
@@ -150,6 +151,7 @@ export const COMMANDS = {
     overLimit: (name: string) => `${name} exceeded its token limit`,
     timeLimit: timeLimitText.waits,
     alarm: alarmText.waits,
+    pauseChoice: pauseChoiceText.waits,
     held: (name: string) => `${name} has a result waiting for you`,
   },
   keys: "Keys",

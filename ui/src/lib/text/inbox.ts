@@ -1,6 +1,7 @@
 /* Text of the inbox and of answering. What a server says is never part of it. */
 import { count, plural } from "$lib/format/count";
 import { alarmText } from "$lib/text/inbox/alarm";
+import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
 
 const inboxCancel = "Ask to cancel";
@@ -66,6 +67,7 @@ export const inboxText = {
     overLimit: "Above its limit",
     timeLimit: timeLimitText.kind,
     alarm: alarmText.kind,
+    pauseChoice: pauseChoiceText.kind,
   },
 
   titleOf: {

@@ -7,6 +7,7 @@ pub mod answer_many;
 pub mod answer_rules;
 pub mod answered;
 pub mod lost;
+mod pause_choices;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -81,7 +82,7 @@ impl Api {
         Ok(InboxDto { items, total: page.total, offset, decisions, trouble: self.trouble(&mut names).await? })
     }
 
-    /// Held results, and tasks past a limit that asks.
+    /// Held results, tasks past a limit that asks, and pauses that ask which calls are sent.
     async fn decisions(&self, names: &mut Names) -> Result<Vec<InboxRow>, ApiError> {
         let mut tasks: BTreeMap<HandleId, TaskHandle> = BTreeMap::new();
         for flag in [TaskFlag::Held, TaskFlag::OverLimit] {
@@ -100,6 +101,7 @@ impl Api {
             let asked = RowContext { server: &server, agent, destructive: false, now, policy: &self.policy };
             rows.extend(InboxRow::of_task(task, asked).into_iter().filter(InboxRow::is_decision));
         }
+        rows.extend(self.pause_choices(names).await?);
         rows.sort_by(InboxRow::before);
         Ok(rows)
     }

@@ -250,7 +250,7 @@ impl Api {
         }
     }
 
-    async fn waiting_call(&self, call: &TaskHandle, names: &mut Names) -> Result<WaitingCallDto, ApiError> {
+    pub(crate) async fn waiting_call(&self, call: &TaskHandle, names: &mut Names) -> Result<WaitingCallDto, ApiError> {
         let agent = match call.agent {
             Some(agent) => Some(self.agent_name(agent, names).await?),
             None => None,

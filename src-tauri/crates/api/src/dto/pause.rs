@@ -115,7 +115,7 @@ pub struct PauseDto {
     pub must_choose: bool,
     /// What was found of a server's processes; null for an agent, and without a core.
     pub processes: Option<FrozenProcessesDto>,
-    /// The calls that wait, in their order; said by `pauses.list`, empty elsewhere.
+    /// The calls that wait, in their order: all of them in `pauses.list`, the first in the inbox, none elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[ts(optional, as = "Option<Vec<WaitingCallDto>>")]
     pub calls: Vec<WaitingCallDto>,

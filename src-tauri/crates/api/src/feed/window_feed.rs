@@ -25,6 +25,7 @@ use super::agents::FeedAgents;
 use super::budgets::FeedBudgets;
 use super::halt::FeedHalt;
 use super::inbox::FeedInbox;
+use super::pauses::FeedPauses;
 use crate::api::Api;
 use crate::dto::inbox::row::{self, InboxKind, RowContext};
 use crate::dto::user_data::UserDataKind;
@@ -57,6 +58,7 @@ pub(crate) struct WindowFeed {
     halt: FeedHalt,
     /// Ids of the alarms that have a row in the inbox.
     alarms: BTreeSet<String>,
+    pauses: FeedPauses,
     totals: Totals,
     /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
     tallies: Vec<TaskTally>,
@@ -114,6 +116,7 @@ impl WindowFeed {
             budgets: FeedBudgets::new(engine.budgets_watch(), now),
             halt: FeedHalt::new(engine.halt_watch(), now),
             alarms: BTreeSet::new(),
+            pauses: FeedPauses::default(),
             totals: Totals::default(),
             tallies: Vec::new(),
             settings: SettingsDto::default(),
@@ -158,6 +161,7 @@ impl WindowFeed {
             self.put_task(task).await?;
         }
         self.put_alarms().await?;
+        self.put_pauses().await?;
         self.tallies = self.api.registry.tallies().await?;
         let configured = self.api.registry.servers().await?;
         for server in &configured {
@@ -258,8 +262,8 @@ impl WindowFeed {
         let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
         let deadlines = self.deadlines_at + asking.deadline_tick;
         let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
-        let (budgets, halt) = (self.budgets.due(&self.api), self.halt.due(&self.api));
-        [counts, heard, agents, budgets, halt, wakes, self.inbox.next_sweep()]
+        let (budgets, halt, pauses) = (self.budgets.due(&self.api), self.halt.due(&self.api), self.pauses.due(now));
+        [counts, heard, agents, budgets, halt, pauses, wakes, self.inbox.next_sweep()]
             .into_iter()
             .flatten()
             .fold(deadlines, Instant::min)
@@ -282,6 +286,7 @@ impl WindowFeed {
                 self.budgets.stale();
             }
             self.put_task(&task).await?;
+            self.pauses.task_changed(&task);
             self.halt.task_changed(id, &self.api, &mut self.names).await?;
             if self.interest.task == Some(id) {
                 delta.task = self.task_on_screen().await?;
@@ -295,6 +300,9 @@ impl WindowFeed {
         }
         if changes.halts {
             self.halt.stale();
+        }
+        if !changes.agents.is_empty() || !changes.servers.is_empty() {
+            self.pauses.stale();
         }
         if !changes.agents.is_empty() {
             self.names.forget_agents();
@@ -336,6 +344,14 @@ impl WindowFeed {
             rows.retain(|row| row.kind != InboxKind::Blocked);
         }
         self.inbox.put(&about, rows, |row| row::answered_by(task, row), Instant::now());
+        Ok(())
+    }
+
+    /// The rows of pauses in the inbox, as they are now.
+    async fn put_pauses(&mut self) -> Result<(), ApiError> {
+        for (id, rows) in self.pauses.read(&self.api, &self.engine, &mut self.names).await? {
+            self.inbox.put(&id, rows, |_| None, Instant::now());
+        }
         Ok(())
     }
 
@@ -394,6 +410,9 @@ impl WindowFeed {
         }
         self.budgets.listen(&self.api, &mut self.names, delta).await?;
         self.halt.listen(&self.api, &mut self.names, delta).await?;
+        if self.pauses.is_due(self.api.now()) {
+            self.put_pauses().await?;
+        }
         self.inbox.sweep(now);
         let told = self.inbox.take();
         delta.inbox = told.rows.into_values().collect();

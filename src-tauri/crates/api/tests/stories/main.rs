@@ -17,6 +17,7 @@ mod halts;
 mod inbox_answers;
 mod limits;
 mod lists;
+mod pause_choices;
 mod reader;
 mod reading;
 mod servers;

@@ -97,10 +97,16 @@ impl Pause {
         self.ended.is_none()
     }
 
-    /// Whether whoever ends it now must have seen which calls wait: people forget why calls were made.
+    /// From when on whoever ends it must have seen which calls wait: people forget why calls were made.
+    #[must_use]
+    pub fn choice_due(&self, after: Duration) -> Timestamp {
+        self.at.plus(after)
+    }
+
+    /// Whether whoever ends it now must have seen which calls wait.
     #[must_use]
     pub fn needs_choice(&self, now: Timestamp, after: Duration) -> bool {
-        now.since(self.at) >= after
+        now >= self.choice_due(after)
     }
 
     /// The pause, ended.

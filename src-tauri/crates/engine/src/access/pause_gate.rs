@@ -14,6 +14,7 @@ use domain::server::pause::{self, GateVerdict, Pause, PauseSubject};
 use domain::task::TaskHandle;
 use domain::task::status::GateReason;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
 
 use crate::access::halt_gate::work_of;
 use crate::connections::freeze::FrozenProcesses;
@@ -27,6 +28,8 @@ pub(crate) struct PauseGate {
     is_closed: AtomicBool,
     /// In force or over, the newest first.
     pauses: RwLock<Arc<[Pause]>>,
+    /// Notified when a pause began or ended.
+    changed: watch::Sender<()>,
     /// What was found of frozen processes.
     frozen: RwLock<HashMap<ServerId, FrozenProcesses>>,
     /// Held while a pause begins or ends.
@@ -47,6 +50,7 @@ impl PauseGate {
         Ok(Self {
             is_closed: AtomicBool::new(pauses.iter().any(Pause::is_in_force)),
             pauses: RwLock::new(pauses),
+            changed: watch::Sender::new(()),
             frozen: RwLock::default(),
             turn: tokio::sync::Mutex::default(),
             freezing: tokio::sync::Mutex::default(),
@@ -110,6 +114,13 @@ impl PauseGate {
         });
         self.is_closed.store(next.iter().any(Pause::is_in_force), Ordering::Release);
         *pauses = next.into();
+        drop(pauses);
+        self.changed.send_replace(());
+    }
+
+    /// Told when a pause begins or ends.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// Servers whose processes are to stand still.

@@ -19,6 +19,7 @@ use domain::server::pause::{GateVerdict, Pause, PauseEnd, PauseRefused, PauseSub
 use domain::task::TaskHandle;
 use domain::task::decider::Decider;
 use domain::time::Timestamp;
+use tokio::sync::watch;
 
 use crate::access::halt_gate::work_of;
 use crate::connections::freeze::{self, FrozenProcesses};
@@ -141,6 +142,12 @@ impl Engine {
     #[must_use]
     pub fn pause_of(&self, subject: PauseSubject) -> Option<Pause> {
         self.core.pauses.of(subject)
+    }
+
+    /// Told when a pause begins or ends. Which calls wait may change without it.
+    #[must_use]
+    pub fn pauses_watch(&self) -> watch::Receiver<()> {
+        self.core.pauses.watch()
     }
 
     /// Calls that wait because this is paused, in the order in which they would leave.

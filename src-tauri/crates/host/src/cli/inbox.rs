@@ -8,11 +8,12 @@ pub(crate) mod question_dialogue;
 
 use api::calls::inbox::ReadInbox;
 use api::dto::inbox::row::InboxKind;
+use api::dto::pause::PauseDto;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
 use api::form;
-use api::format::alarm;
 use api::format::time::{self, count};
 use api::format::tokens::{grouped, marked_tokens};
+use api::format::{alarm, pause};
 
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, release_command, shell_word, short_id};
@@ -156,11 +157,15 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
     }
 }
 
-/// Held results and tasks past a limit, each with the command that decides.
+/// Held results, tasks past a limit, and pauses that ask which calls are sent, each with the command that decides.
 fn decisions(rows: &[InboxRow], screen: &Screen) {
     let (whole, now) = (!screen.is_terminal(), sentences::now());
     screen.line("To decide:");
     for row in rows {
+        if let Some(paused) = &row.pause {
+            pause_choice(paused, screen);
+            continue;
+        }
         let id = row.task.as_deref().map_or("", |id| short_id(id, whole));
         let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
         let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
@@ -189,6 +194,27 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
         screen.line(&format!("  {tool} on {}{whose}, {since}: {what}", one_line(&row.server)));
         screen.line(&format!("    {how}"));
     }
+}
+
+/// A pause that asks which of the waiting calls are sent, and the commands that decide.
+fn pause_choice(paused: &PauseDto, screen: &Screen) {
+    /// More calls would make the lines unreadable; `pauses list` has all.
+    const SHOWN: usize = 4;
+    let (whole, now) = (!screen.is_terminal(), sentences::now());
+    let since = moment(&paused.since).map(|at| time::ago(at, now)).unwrap_or_default();
+    screen.line(&format!("  {}. {}", one_line(&pause::asks(paused)), pause::why(paused, &since)));
+    let calls = paused.calls.iter().take(SHOWN);
+    let named: Vec<String> = calls
+        .map(|call| {
+            let tool = call.tool.as_deref().map_or_else(|| "a call".into(), one_line);
+            format!("{tool} on {} ({})", one_line(&call.server), short_id(&call.id, whole))
+        })
+        .collect();
+    let more = usize::try_from(paused.waiting).unwrap_or(usize::MAX).saturating_sub(named.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more: taskwarden pauses list") };
+    screen.line(&format!("    {}{more}", named.join(", ")));
+    let name = paused.agent.as_deref().or(paused.server.as_deref()).map(shell_word).unwrap_or_default();
+    screen.line(&format!("    taskwarden unpause {name} --all, --send ID for each that is still wanted, or --none"));
 }
 
 /// Tasks in trouble, one item for each cause, with what can be done.
@@ -221,7 +247,8 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
                 | InboxKind::Unsupported
                 | InboxKind::Held
                 | InboxKind::OverLimit
-                | InboxKind::TimeLimit,
+                | InboxKind::TimeLimit
+                | InboxKind::PauseChoice,
                 _,
             ) => {
                 continue;

@@ -209,7 +209,7 @@ numbers! { ALARM_NAMES set_alarms AlarmPolicy:
 }
 
 numbers! { PAUSE_NAMES set_pauses PausePolicy:
-    choice_after, waiting_per_agent, waiting_of_people, kept, freeze_limit, leave_limit, retry_after,
+    choice_after, calls_shown, waiting_per_agent, waiting_of_people, kept, freeze_limit, leave_limit, retry_after,
 }
 
 numbers! { AUDIT_NAMES set_audit AuditPolicy:

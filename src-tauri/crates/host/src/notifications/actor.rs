@@ -24,6 +24,7 @@ use crate::notifications::alarm_cards::AlarmCards;
 use crate::notifications::budget_alerts::BudgetAlerts;
 use crate::notifications::card_plan::{CardChange, CardKey, CardPlan};
 use crate::notifications::card_text::LocalTime;
+use crate::notifications::pause_cards::PauseCards;
 use crate::notifications::quiet_hours::NotificationWishes;
 use crate::notifications::subject::NotificationSubject;
 use crate::window::routes;
@@ -40,8 +41,10 @@ pub(crate) async fn run(
     let mut desk = sources.api.user_data_changes();
     let mut budgets = sources.engine.budgets_watch();
     let mut alarms = sources.engine.alarms_watch();
+    let mut pauses = sources.engine.pauses_watch();
     let told = sources.alarms().await;
     let mut actor = NotificationActor::new(sources, desktop, &told);
+    actor.pauses_changed().await;
     loop {
         let next = actor.next();
         // Every arm may be dropped: channels and the feed keep what was not taken.
@@ -56,6 +59,7 @@ pub(crate) async fn run(
             Ok(()) = desk.changed() => actor.user_data_changed().await,
             Ok(()) = budgets.changed() => actor.budgets_changed().await,
             Ok(()) = alarms.changed() => actor.alarms_changed().await,
+            Ok(()) = pauses.changed() => actor.pauses_changed().await,
             () = tokio::time::sleep(next) => actor.tick().await,
         }
     }
@@ -94,6 +98,7 @@ struct NotificationActor {
     plan: CardPlan,
     budget_alerts: BudgetAlerts,
     alarm_cards: AlarmCards,
+    pause_cards: PauseCards,
     local: LocalTime,
     held: BTreeMap<HandleId, Postponed>,
     /// The preferences by which notifications were postponed.
@@ -112,7 +117,19 @@ impl NotificationActor {
         let alarm_cards = AlarmCards::new(told);
         let clock = (sources.now(), Instant::now());
         let held = BTreeMap::new();
-        Self { sources, desktop, plan, budget_alerts, alarm_cards, local, held, wishes: None, clock, feed: None }
+        Self {
+            sources,
+            desktop,
+            plan,
+            budget_alerts,
+            alarm_cards,
+            pause_cards: PauseCards::default(),
+            local,
+            held,
+            wishes: None,
+            clock,
+            feed: None,
+        }
     }
 
     /// The current time. If the clock was set since the last call, pending cards are shifted with it, and postponed
@@ -134,7 +151,7 @@ impl NotificationActor {
         let now = self.now();
         let look = self.sources.policy.hosting.notices_held_look;
         let held = self.held.values().map(|held| held.until).min();
-        let due = [self.plan.next(), held].into_iter().flatten().min();
+        let due = [self.plan.next(), held, self.sources.next_pause_choice(now)].into_iter().flatten().min();
         // Never longer than one interval: clocks are set, machines sleep, and people change settings.
         due.map_or(look, |due| due.since(now).min(look))
     }
@@ -191,6 +208,8 @@ impl NotificationActor {
         if self.alarm_cards.is_waiting {
             self.alarms_changed().await;
         }
+        // Which calls wait changes without a word from the pauses.
+        self.pauses_changed().await;
         self.close_idle_feed();
     }
 
@@ -236,6 +255,19 @@ impl NotificationActor {
         let may_show = wishes.wants(Attention::Problem) && wishes.postponed_until(None, now, &self.local).is_none();
         let alarms = self.sources.alarms().await;
         let acts = self.alarm_cards.update(&alarms, may_show);
+        self.perform(acts).await;
+    }
+
+    /// A pause began, ended, or may ask now which calls are sent.
+    async fn pauses_changed(&mut self) {
+        let pauses = self.sources.pauses().await;
+        if pauses.is_empty() && self.pause_cards.shown().next().is_none() {
+            return;
+        }
+        let wishes = self.sources.wishes().await;
+        let now = self.now();
+        let may_show = wishes.wants(Attention::Waiting) && wishes.postponed_until(None, now, &self.local).is_none();
+        let acts = self.pause_cards.update(&pauses, may_show, &self.local, now);
         self.perform(acts).await;
     }
 
@@ -321,6 +353,7 @@ impl NotificationActor {
         keys.extend([CardKey::Many, CardKey::ManyOver]);
         keys.extend(self.budget_alerts.shown().map(CardKey::Window));
         keys.extend(self.alarm_cards.shown().map(CardKey::Alarm));
+        keys.extend(self.pause_cards.shown().map(CardKey::Pause));
         for key in keys {
             self.desktop.perform(CardChange::Withdraw(key)).await;
         }
@@ -337,6 +370,7 @@ fn route(key: CardKey, items: &[NotificationSubject]) -> String {
         (CardKey::Task(_) | CardKey::Many, _) => "#/inbox".into(),
         (CardKey::ManyOver, _) => "#/tasks".into(),
         (CardKey::Alarm(alarm), _) => routes::inbox_item(&format!("{alarm}/alarm")),
+        (CardKey::Pause(pause), _) => routes::inbox_item(&format!("{pause}/pauseChoice")),
         (CardKey::Window(agent), _) => routes::budget(&agent.to_string()),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::ids::{AgentId, AlarmId, HandleId};
+use domain::ids::{AgentId, AlarmId, HandleId, PauseId};
 use domain::policy::HostPolicy;
 use domain::task::Attention;
 use domain::time::Timestamp;
@@ -27,6 +27,8 @@ pub(crate) enum CardKey {
     Window(AgentId),
     /// About what an agent does again and again; `alarm_cards.rs` keeps these.
     Alarm(AlarmId),
+    /// About a pause that asks which calls are sent; `pause_cards.rs` keeps these.
+    Pause(PauseId),
 }
 
 /// What the desktop should do next.
@@ -100,7 +102,7 @@ impl CardPlan {
             CardKey::Task(id) => self.shown.get(&id).into_iter().collect(),
             CardKey::Many => self.many.values().collect(),
             CardKey::ManyOver => self.many_over.values().collect(),
-            CardKey::Window(_) | CardKey::Alarm(_) => Vec::new(),
+            CardKey::Window(_) | CardKey::Alarm(_) | CardKey::Pause(_) => Vec::new(),
         }
     }
 
@@ -183,7 +185,7 @@ impl CardPlan {
             }
             CardKey::Many => self.many.clear(),
             CardKey::ManyOver => self.many_over.clear(),
-            CardKey::Window(_) | CardKey::Alarm(_) => {}
+            CardKey::Window(_) | CardKey::Alarm(_) | CardKey::Pause(_) => {}
         }
     }
 
@@ -275,7 +277,9 @@ impl CardPlan {
 
     fn of(&mut self, key: CardKey) -> &mut BTreeMap<HandleId, NotificationSubject> {
         match key {
-            CardKey::Many | CardKey::Task(_) | CardKey::Window(_) | CardKey::Alarm(_) => &mut self.many,
+            CardKey::Many | CardKey::Task(_) | CardKey::Window(_) | CardKey::Alarm(_) | CardKey::Pause(_) => {
+                &mut self.many
+            }
             CardKey::ManyOver => &mut self.many_over,
         }
     }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::calls::alarms::AlarmList;
+use api::calls::pauses::PauseList;
 use api::dto::alarm::AlarmDto;
+use api::dto::pause::PauseDto;
 use api::{Api, Caller};
 use domain::ids::HandleId;
 use domain::policy::Policy;
@@ -92,6 +94,20 @@ impl NotificationSources {
     /// Alarms that are kept; none if they cannot be read.
     pub(crate) async fn alarms(&self) -> Vec<AlarmDto> {
         Box::pin(self.call::<AlarmList>("alarms.list", &json!({}))).await.map(|list| list.alarms).unwrap_or_default()
+    }
+
+    /// Pauses in force with how many calls wait; none if they cannot be read.
+    pub(crate) async fn pauses(&self) -> Vec<PauseDto> {
+        if self.engine.pauses().is_empty() {
+            return Vec::new();
+        }
+        Box::pin(self.call::<PauseList>("pauses.list", &json!({}))).await.map(|list| list.pauses).unwrap_or_default()
+    }
+
+    /// When the next pause begins to ask which of the waiting calls are sent.
+    pub(crate) fn next_pause_choice(&self, now: Timestamp) -> Option<Timestamp> {
+        let after = self.policy.control.pauses.choice_after;
+        self.engine.pauses().iter().map(|pause| pause.choice_due(after)).filter(|due| *due > now).min()
     }
 
     pub(crate) async fn snoozed(&self) -> SnoozedRows {

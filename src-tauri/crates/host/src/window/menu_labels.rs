@@ -5,8 +5,8 @@
 
 use api::dto::inbox::row::InboxKind;
 use api::dto::{BudgetList, InboxRow};
-use api::format::alarm;
 use api::format::tokens::{marked_tokens, share};
+use api::format::{alarm, pause};
 
 /// The longest part of a label in letters. Judgement: menus do not wrap.
 const LETTERS: usize = 60;
@@ -36,16 +36,22 @@ pub fn item(row: &InboxRow) -> String {
         InboxKind::OverLimit => (format!("{tool} went past its limit of tokens"), true),
         InboxKind::TimeLimit => (format!("{tool} reached its time limit"), true),
         InboxKind::Alarm => (row.alarm.as_deref().map_or_else(|| "An alarm".to_owned(), alarm::what), false),
+        InboxKind::PauseChoice => {
+            (row.pause.as_deref().map_or_else(|| "Calls wait for your choice".to_owned(), pause::asks), false)
+        }
         InboxKind::Blocked => ("A server needs you".to_owned(), false),
         InboxKind::Form | InboxKind::Url | InboxKind::Unsupported => {
             (said.unwrap_or_else(|| format!("{tool} asks")), false)
         }
     };
+    let what = cut(&plain(&what), LETTERS);
     let place = match &row.tool {
+        // It names what is paused.
+        _ if row.kind == InboxKind::PauseChoice => return what,
         Some(tool) if !names_tool => format!("{}, {tool}", row.server),
         _ => row.server.clone(),
     };
-    format!("{} · {}", cut(&plain(&what), LETTERS), cut(&plain(&place), LETTERS))
+    format!("{what} · {}", cut(&plain(&place), LETTERS))
 }
 
 /// Text on one line, without control characters and without those that change the writing direction.

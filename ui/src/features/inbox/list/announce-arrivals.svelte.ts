@@ -2,6 +2,7 @@
 import { getAnnouncer } from "$lib/actions";
 import type { InboxRow } from "$lib/bindings";
 import { inboxText } from "$lib/text/inbox";
+import { sourceOf } from "../item-title";
 
 export function announceArrivals(awake: () => readonly InboxRow[]): void {
   const announcer = getAnnouncer();
@@ -10,7 +11,8 @@ export function announceArrivals(awake: () => readonly InboxRow[]): void {
     const rows = awake();
     const fresh = known === null ? [] : rows.filter((row) => !known?.has(row.id));
     const [first] = fresh;
-    if (first) announcer.say(fresh.length === 1 ? inboxText.said.one(first.server) : inboxText.said.some(fresh.length));
+    if (first)
+      announcer.say(fresh.length === 1 ? inboxText.said.one(sourceOf(first)) : inboxText.said.some(fresh.length));
     known = new Set(rows.map((row) => row.id));
   });
 }

@@ -24,6 +24,7 @@ const OF_KIND: Readonly<Record<InboxRow["kind"], Kinds>> = {
   unconfirmed: "problems",
   blocked: "problems",
   alarm: "problems",
+  pauseChoice: "questions",
 };
 
 export function isFiltered(filter: InboxFilter): boolean {
@@ -38,7 +39,7 @@ export function filtered(rows: readonly InboxRow[], filter: InboxFilter): readon
 
 /** What an item is found by: what is on the screen of it, and its handle. */
 function wordsOf(row: InboxRow): string {
-  const calls = (row.calls ?? []).flatMap((call) => [call.tool, call.agent]);
+  const calls = [...(row.calls ?? []), ...(row.pause?.calls ?? [])].flatMap((call) => [call.tool, call.agent]);
   return [titleOf(row), row.message, row.server, row.tool, row.agent, row.host, row.task, ...calls]
     .filter(Boolean)
     .join(" ");

@@ -56,6 +56,9 @@ export function pauseCalls(state: CoreState): PauseCalls {
     "pauses.end": ({ agent, server, tasks }) => {
       const waiting = inForce().find((pause) => pause.agent === (agent ?? null) && pause.server === (server ?? null));
       put({ agent: agent ?? null, server: server ?? null }, undefined);
+      const asked = [...state.inbox.values()].filter(({ pause }) => pause !== undefined && pause.id === waiting?.id);
+      for (const { id } of asked) state.inbox.delete(id);
+      if (asked.length > 0) state.send({ goneInbox: asked.map(({ id }) => id) });
       const all = waiting?.calls.length ?? 0;
       const sent = tasks?.length ?? all;
       return { agent: agent ?? null, server: server ?? null, sent, leftOut: all - sent, stillWaiting: 0 };

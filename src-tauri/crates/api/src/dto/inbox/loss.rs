@@ -57,7 +57,8 @@ impl Loss {
             | InboxKind::TimeLimit
             | InboxKind::Overdue
             | InboxKind::Blocked
-            | InboxKind::Alarm => return None,
+            | InboxKind::Alarm
+            | InboxKind::PauseChoice => return None,
         };
         let is_wanted = matches!(task.intent, Intent::Cancel(_) | Intent::Revoked(_));
         (!is_wanted).then_some(Self {

@@ -150,7 +150,7 @@ pub struct InboxDto {
     pub total: u64,
     /// Open questions before this page.
     pub offset: u64,
-    /// Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds.
+    /// Held results, tasks past a limit that asks, and pauses that ask which calls are sent: rows of the window's inbox.
     pub decisions: Vec<InboxRow>,
     /// Tasks in trouble and servers that need a person, one row for each cause.
     pub trouble: Vec<InboxRow>,

@@ -18,6 +18,7 @@ use ts_rs::TS;
 use crate::dto::alarm::AlarmDto;
 use crate::dto::inbox::loss::{Loss, LostCall};
 use crate::dto::inbox::url_host::UrlHost;
+use crate::dto::pause::PauseDto;
 use crate::dto::task::run_limit::TaskRunLimitDto;
 use crate::dto::words::words;
 use crate::dto::{ExactnessDto, HeldWhy, iso, moment};
@@ -50,6 +51,8 @@ words! {
         Blocked = "blocked",
         /// An agent that does something again and again.
         Alarm = "alarm",
+        /// Calls that wait for the end of a pause, which asks a person which of them are sent.
+        PauseChoice = "pauseChoice",
     }
 }
 
@@ -57,14 +60,15 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxRow {
-    /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an alarm.
+    /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server, `alm_…/alarm` for an
+    /// alarm, `pau_…/pauseChoice` for a pause.
     pub id: String,
     /// What it is.
     #[ts(inline)]
     pub kind: InboxKind,
     pub task: Option<String>,
     pub key: Option<String>,
-    /// The server's name.
+    /// The server's name; empty for a paused agent, whose calls may be to several.
     pub server: String,
     /// The tool, where known.
     pub tool: Option<String>,
@@ -100,6 +104,10 @@ pub struct InboxRow {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub alarm: Option<Box<AlarmDto>>,
+    /// The pause whose waiting calls a person chooses from, with the first `calls_shown` of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub pause: Option<Box<PauseDto>>,
     /// Why a result is held; null elsewhere.
     pub why: Option<HeldWhy>,
     /// The tasks of which one asks, where the server does not say which; then neither tool nor agent is named.
@@ -115,7 +123,7 @@ pub struct InboxRow {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
     pub form: Option<String>,
-    /// The calls that were lost together, the oldest first and at most `cause_calls_shown`; empty where one task is meant.
+    /// The calls that were lost together, the oldest first and at most `loss_calls_shown`; empty where one task is meant.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[ts(optional, as = "Option<Vec<LostCall>>")]
     pub calls: Vec<LostCall>,
@@ -258,6 +266,16 @@ impl InboxRow {
         Self { tool, agent, changed_at, alarm: Some(Box::new(alarm)), ..row }
     }
 
+    /// The row of a pause that asks since then which calls are sent; `last_call` is when the newest of them began to wait.
+    pub(crate) fn of_pause(pause: PauseDto, since: Timestamp, last_call: Timestamp) -> Self {
+        let id = format!("{}/{}", pause.id, InboxKind::PauseChoice);
+        let server = pause.server.clone().unwrap_or_default();
+        let row = Self::without_task(id, InboxKind::PauseChoice, &server, iso(since));
+        // A further call wakes a row that sleeps until a change.
+        let changed_at = iso(last_call.max(since));
+        Self { agent: pause.agent.clone(), changed_at, pause: Some(Box::new(pause)), ..row }
+    }
+
     /// The row of something that is no task.
     fn without_task(id: String, kind: InboxKind, server: &str, since: String) -> Self {
         Self {
@@ -281,6 +299,7 @@ impl InboxRow {
             exactness: None,
             run_limit: None,
             alarm: None,
+            pause: None,
             why: None,
             one_of: Vec::new(),
             more_questions: 0,
@@ -293,9 +312,9 @@ impl InboxRow {
         }
     }
 
-    /// Whether a person decides about a task that asks nothing itself.
+    /// Whether a person decides about work that asks nothing itself.
     pub(crate) fn is_decision(&self) -> bool {
-        matches!(self.kind, InboxKind::Held | InboxKind::OverLimit | InboxKind::TimeLimit)
+        matches!(self.kind, InboxKind::Held | InboxKind::OverLimit | InboxKind::TimeLimit | InboxKind::PauseChoice)
     }
 
     /// Whether something is wrong with its task or server.
@@ -349,6 +368,7 @@ impl InboxRow {
             exactness: None,
             run_limit: None,
             alarm: None,
+            pause: None,
             why: None,
             one_of: Vec::new(),
             more_questions: 0,

@@ -11,6 +11,8 @@ use crate::policy::{BadPolicy, MINUTE, SECOND};
 pub struct PausePolicy {
     /// Whoever ends a pause that lasted this long chooses which of the waiting calls are sent. stop.md §3.6.
     pub choice_after: Duration,
+    /// Waiting calls that the inbox names with such a pause; `pauses.list` has all. Judgement: a screenful.
+    pub calls_shown: usize,
     /// Calls of one agent that wait at most; more are refused. Judgement: a list that a person can read, and an agent
     /// with this many waiting calls is in a loop.
     pub waiting_per_agent: usize,
@@ -32,6 +34,7 @@ impl Default for PausePolicy {
     fn default() -> Self {
         Self {
             choice_after: 15 * MINUTE,
+            calls_shown: 20,
             waiting_per_agent: 100,
             waiting_of_people: 100,
             kept: 500,

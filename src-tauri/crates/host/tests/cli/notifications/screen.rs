@@ -73,8 +73,13 @@ impl Screen {
     }
 
     pub(crate) fn core_of(&self, home: &Home) -> Core {
+        self.core_with(home, &[])
+    }
+
+    /// A core of this home with further environment.
+    pub(crate) fn core_with(&self, home: &Home, env: &[(&str, &str)]) -> Core {
         let mut command = home.command(&["serve", "--json"]);
-        command.env("DBUS_SESSION_BUS_ADDRESS", &self.address);
+        command.env("DBUS_SESSION_BUS_ADDRESS", &self.address).envs(env.iter().copied());
         home.listening(command).0
     }
 

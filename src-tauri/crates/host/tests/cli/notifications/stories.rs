@@ -68,6 +68,23 @@ fn each_press_that_is_forged_alone_decides_nothing() {
 }
 
 #[test]
+fn a_pause_that_asks_which_calls_are_sent_is_one_card_until_that_is_decided() {
+    let screen = Screen::new();
+    let home = Home::new();
+    let _core = screen.core_with(&home, &[("TASKWARDEN_POLICY_PAUSES_CHOICE_AFTER", "3s")]);
+    asker(&home, "asker");
+    home.ok(&["pause", "asker", "--freeze", "--reason", "wrong month"]);
+    begun(&home, "asker", "ask_roughly");
+    let card = screen.card("1 call to asker waits for your choice");
+    let body = card["body"].as_str().expect("a body");
+    assert!(body.starts_with("Frozen since ") && body.ends_with("it was not sent."), "{body}");
+    assert!(!body.contains("wrong month") && !body.contains("ask_roughly"), "no words of anybody: {body}");
+    assert_eq!(card["actions"], json!({}), "it decides nothing");
+    home.ok(&["unpause", "asker", "--none"]);
+    screen.gone(&card);
+}
+
+#[test]
 fn a_burst_of_questions_becomes_one_card_that_counts_down_and_goes() {
     let screen = Screen::new();
     let (home, _core) = screen.core();
