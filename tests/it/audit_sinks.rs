@@ -24,11 +24,12 @@ fn serve(home: &Home) -> Core {
 }
 
 fn add(home: &Home, collector: &Collector, first: &str) -> Value {
-    home.json(["audit", "sinks", "add", "otlp", &collector.url(), "--first", first, "--json"])
+    home.json(["audit", "sinks", "add", "otlp", &collector.url(), "--first", first, "--json"])["signals"][0].clone()
 }
 
+/// How far the first signal of the first sink came.
 fn sink(home: &Home) -> Value {
-    home.json(["audit", "sinks", "list", "--json"])["sinks"][0].clone()
+    home.json(["audit", "sinks", "list", "--json"])["sinks"][0]["signals"][0].clone()
 }
 
 fn last(home: &Home) -> u64 {
@@ -95,11 +96,11 @@ fn a_collector_gets_each_row_once_and_in_order_with_what_the_row_says() {
     wait_for("the list says so", || said(&home).contains("has every row up to").then_some(()), || said(&home));
     let recorded = home.json(["audit", "list", "--verb", "sinkAdded", "--json"]);
     let note = recorded["rows"][0]["note"].as_str().expect("a note");
-    assert_eq!(note, format!("sink 1, {}, from row 1", collector.url()), "who named it is on record");
+    assert_eq!(note, format!("sink 1, {}, logs from row 1", collector.url()), "who named it is on record");
 
     let removed = home.run(["audit", "sinks", "remove", "1"]);
     assert_eq!(removed.code, 0, "{removed:?}");
-    assert!(said(&home).contains("not sent anywhere"));
+    assert!(said(&home).contains("Nothing is sent anywhere"));
     let unknown = home.run(["audit", "sinks", "remove", "1"]);
     assert!(unknown.code == 4 && unknown.err.contains("`id`: there is no sink 1"), "{unknown:?}");
     assert!(unknown.err.contains("sinks list"), "{unknown:?}");
@@ -122,7 +123,7 @@ fn without_a_first_row_sending_begins_with_the_row_that_records_the_sink() {
     let zero = home.run(["audit", "sinks", "add", "otlp", &format!("{}/x", collector.url()), "--first", "0"]);
     assert!(zero.code == 2 && zero.err.contains("`first`: rows are numbered from 1"), "{zero:?}");
     let same = home.run(["audit", "sinks", "add", "otlp", &collector.url()]);
-    assert!(same.code == 5 && same.err.contains("`url`: sink 1 sends rows to this address already"), "{same:?}");
+    assert!(same.code == 5 && same.err.contains("`url`: sink 1 sends logs to this address already"), "{same:?}");
 }
 
 #[test]
@@ -158,7 +159,7 @@ fn a_collector_that_refuses_is_paused_until_a_person_resumes_it_and_its_token_sh
     let args = ["audit", "sinks", "add", "otlp", &collector.url(), "--header", "Authorization=TOKEN", "--json"];
     let added = home.run_with(&[("TOKEN", WRONG)], &args);
     assert_eq!(added.code, 0, "{added:?}");
-    assert_eq!(added.json()["paused"], true, "{added:?}");
+    assert_eq!(added.json()["signals"][0]["paused"], true, "{added:?}");
     assert_eq!(added.json()["headers"], json!(["Authorization"]), "{added:?}");
     add_agents(&home, &["ant"]);
     let doctor = home.run(["doctor"]);
@@ -270,7 +271,7 @@ fn a_success_that_is_no_answer_of_a_collector_pauses_the_sink_and_loses_no_row()
         assert_eq!(state, (&json!(true), &json!(1), &Value::Null), "the rows wait: {tried}");
         let doctor = home.run(["doctor"]);
         assert!(doctor.code == 1 && doctor.out.contains("not as a collector does"), "{doctor:?}");
-        tried = home.json(["audit", "sinks", "resume", "1", "--json"]);
+        tried = home.json(["audit", "sinks", "resume", "1", "--json"])["signals"][0].clone();
     }
     assert_eq!((&tried["trouble"], &tried["paused"]), (&Value::Null, &json!(false)), "{tried}");
     wait_all(&home, &collector);
@@ -325,6 +326,7 @@ fn while_a_collector_is_down_the_core_works_and_each_row_is_there_when_it_is_bac
     let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let core = serve(&home);
     let added = home.json(["audit", "sinks", "add", "otlp", &format!("http://{address}"), "--first", "1", "--json"]);
+    let added = &added["signals"][0];
     assert!(added["trouble"].as_str().is_some_and(|why| why.contains("cannot be reached")), "{added}");
     add_agents(&home, &["ant", "bee"]);
     let doctor = home.run(["doctor"]);

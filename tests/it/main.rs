@@ -11,6 +11,7 @@ mod agents;
 mod all_at_once;
 mod attacks;
 mod audit_sinks;
+mod audit_traces;
 mod budget;
 mod budget_kill;
 mod bulk;

@@ -174,11 +174,15 @@ pub fn modern(id: Value, method: &str, params: &Value, abilities: &str) -> Strin
     let mut params = params.clone();
     let abilities: Value = serde_json::from_str(abilities).expect("JSON");
     if let Some(params) = params.as_object_mut() {
-        let meta = json!({
+        let mut meta = json!({
             "io.modelcontextprotocol/protocolVersion": VERSION,
             "io.modelcontextprotocol/clientInfo": {"name": "it", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": abilities,
         });
+        // What a test says beside these.
+        if let (Some(Value::Object(more)), Some(meta)) = (params.remove("_meta"), meta.as_object_mut()) {
+            meta.extend(more);
+        }
         params.insert("_meta".into(), meta);
     }
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()

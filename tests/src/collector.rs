@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry logs over OTLP/HTTP, as far as a sender can tell.
+//! A collector of OpenTelemetry logs and traces over OTLP/HTTP, as far as a sender can tell.
 //!
 //! It answers what a test told it to, then takes everything, and remembers each request. It never forgets, so it is only
 //! for tests.
@@ -10,13 +10,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+
+const LOGS: &str = "/v1/logs";
+const TRACES: &str = "/v1/traces";
 
 /// What it answers to one request.
 #[derive(Debug, Clone)]
@@ -58,6 +61,8 @@ impl CollectorAnswer {
 /// A request that came.
 #[derive(Debug, Clone)]
 pub struct CollectorRequest {
+    /// Where it was posted to.
+    pub path: String,
     /// By their names in lower case.
     pub headers: BTreeMap<String, String>,
     /// As JSON; null where it is none.
@@ -73,11 +78,19 @@ impl CollectorRequest {
         let records = self.body.pointer("/resourceLogs/0/scopeLogs/0/logRecords").and_then(Value::as_array);
         records.cloned().unwrap_or_default()
     }
+
+    /// Its spans.
+    #[must_use]
+    pub fn spans(&self) -> Vec<Value> {
+        let spans = self.body.pointer("/resourceSpans/0/scopeSpans/0/spans").and_then(Value::as_array);
+        spans.cloned().unwrap_or_default()
+    }
 }
 
 #[derive(Default)]
 struct Room {
-    answers: Mutex<VecDeque<CollectorAnswer>>,
+    /// By the path that they are for.
+    answers: Mutex<BTreeMap<&'static str, VecDeque<CollectorAnswer>>>,
     requests: Mutex<Vec<CollectorRequest>>,
 }
 
@@ -103,7 +116,7 @@ impl Collector {
         let room = Arc::new(Room::default());
         let listener = runtime.block_on(TcpListener::bind(address)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let router = Router::new().route("/v1/logs", post(take)).with_state(Arc::clone(&room));
+        let router = Router::new().route(LOGS, post(take)).route(TRACES, post(take)).with_state(Arc::clone(&room));
         let router = router.layer(DefaultBodyLimit::disable());
         runtime.spawn(async move { axum::serve(listener, router).await });
         Self { room, address, runtime: Some(runtime) }
@@ -115,9 +128,14 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// Answers the next requests so, one each.
+    /// Answers the next requests with log records so, one each.
     pub fn answer(&self, answers: impl IntoIterator<Item = CollectorAnswer>) {
-        self.room.answers.lock().extend(answers);
+        self.room.answers.lock().entry(LOGS).or_default().extend(answers);
+    }
+
+    /// Answers the next requests with spans so, one each.
+    pub fn answer_spans(&self, answers: impl IntoIterator<Item = CollectorAnswer>) {
+        self.room.answers.lock().entry(TRACES).or_default().extend(answers);
     }
 
     /// All requests that came, the oldest first.
@@ -131,6 +149,15 @@ impl Collector {
     pub fn taken(&self) -> Vec<Value> {
         let requests = self.room.requests.lock();
         requests.iter().filter(|request| request.status == 200).flat_map(CollectorRequest::records).collect()
+    }
+}
+
+impl Collector {
+    /// Spans of requests that it took, in order of arrival.
+    #[must_use]
+    pub fn taken_spans(&self) -> Vec<Value> {
+        let requests = self.room.requests.lock();
+        requests.iter().filter(|request| request.status == 200).flat_map(CollectorRequest::spans).collect()
     }
 }
 
@@ -151,14 +178,16 @@ pub fn attribute(record: &Value, key: &str) -> Option<String> {
     Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-async fn take(State(room): State<Arc<Room>>, headers: HeaderMap, body: Bytes) -> Response {
-    let answer = room.answers.lock().pop_front().unwrap_or_else(|| CollectorAnswer::with(200, &json!({})));
+async fn take(State(room): State<Arc<Room>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let path = uri.path().to_owned();
+    let planned = room.answers.lock().get_mut(path.as_str()).and_then(VecDeque::pop_front);
+    let answer = planned.unwrap_or_else(|| CollectorAnswer::with(200, &json!({})));
     let headers = headers
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    room.requests.lock().push(CollectorRequest { headers, body, status: answer.status });
+    room.requests.lock().push(CollectorRequest { path, headers, body, status: answer.status });
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, [("content-type", answer.content_type)], answer.body).into_response();
     for (name, value) in answer.headers {

@@ -99,15 +99,15 @@ impl ApiError {
 
     fn of_sink(refused: &SinkRefused, message: String) -> Self {
         let (code, hint) = match refused {
-            SinkRefused::Unknown(_) => (
-                Code::NotFound,
-                "`taskwarden audit sinks list` shows where rows are sent to, each sink with its number.",
-            ),
-            SinkRefused::SameAddress(_) => (
+            SinkRefused::Unknown(_) => {
+                (Code::NotFound, "`taskwarden audit sinks list` shows each sink with its number.")
+            }
+            SinkRefused::SameAddress { .. } => (
                 Code::Refused,
-                "`taskwarden audit sinks list` shows how far rows came. Remove that sink first to begin with another row or \
+                "`taskwarden audit sinks list` shows how far it came. Remove that sink first to begin with another row or \
                  with other headers.",
             ),
+            SinkRefused::NoSignals => (Code::Usage, "Give `logs`, `traces` or both."),
             SinkRefused::TooMany { .. } => (
                 Code::Refused,
                 "End one with `taskwarden audit sinks remove`, or send to one collector that sends on to the others.",

@@ -34,7 +34,7 @@ pub use registry::receipts::{
     ReceiptStore, StoredBatch,
 };
 pub use registry::routes::{RouteStore, RouteUnit};
-pub use registry::sinks::{SinkStore, SinkUnit, StoredSinks};
+pub use registry::sinks::{SinkNote, SinkStore, SinkUnit, StoredSinks};
 pub use registry::storage::{
     AuditCheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,
 };

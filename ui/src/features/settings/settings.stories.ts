@@ -1,4 +1,4 @@
-import type { AnchorDto, ApiError, SinkDto } from "$lib/bindings";
+import type { AnchorDto, ApiError, SinkDto, SinkSignalDto } from "$lib/bindings";
 import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
@@ -10,11 +10,16 @@ function anchor(id: number, path: string, change: Partial<AnchorDto>): AnchorDto
   return { id, kind: "file", path, remote: null, ...well, ...change };
 }
 
-function collector(id: number, url: string, change: Partial<SinkDto> = {}): SinkDto {
+function collector(id: number, url: string, ...changes: Partial<SinkSignalDto>[]): SinkDto {
   const well = { next: 18_205, waiting: 0, taken: "2026-11-21T14:31:28.000Z", trouble: null, since: null };
-  const rest = { headers: [], paused: false, skipped: 0, rejected: 0, rejectedSince: null };
-  return { id, url: `${url}/v1/logs`, ...well, ...rest, ...change };
+  const rest = { paused: false, skipped: 0, rejected: 0, rejectedSince: null };
+  const signals = changes.map((change): SinkSignalDto => {
+    const signal = change.signal ?? "logs";
+    return { signal, url: `${url}/v1/${signal}`, ...well, ...rest, ...change };
+  });
+  return { id, url, headers: [], signals };
 }
+const WELL = collector(1, "http://localhost:4318", {}, { signal: "traces" });
 const IN_TROUBLE = collector(2, `https://logs.${"a-long-name.".repeat(8)}example`, {
   next: 13_995,
   waiting: 4_210,
@@ -25,16 +30,32 @@ const IN_TROUBLE = collector(2, `https://logs.${"a-long-name.".repeat(8)}example
   rejected: 3,
   rejectedSince: "2026-11-19T09:12:00.000Z",
 });
-const PAUSED = collector(3, "https://otlp.vendor.example", {
-  headers: ["Authorization", "X-Tenant"],
-  next: 18_001,
-  waiting: 204,
-  taken: "2026-11-20T08:00:00.000Z",
-  trouble:
-    "answered 401: credentials are missing or wrong (gRPC code 16, unauthenticated, JSON of 52 bytes from 203.0.113.7:443)",
+const NO_TRACES: Partial<SinkSignalDto> = {
+  signal: "traces",
+  next: 18_010,
+  waiting: 195,
+  taken: null,
+  trouble: "answered 404: no collector is at this path (plain text of 18 bytes from 203.0.113.7:443)",
   since: "2026-11-20T08:01:00.000Z",
   paused: true,
-});
+};
+const PAUSED: SinkDto = {
+  ...collector(
+    3,
+    "https://otlp.vendor.example",
+    {
+      next: 18_001,
+      waiting: 204,
+      taken: "2026-11-20T08:00:00.000Z",
+      trouble:
+        "answered 401: credentials are missing or wrong (gRPC code 16, unauthenticated, JSON of 52 bytes from 203.0.113.7:443)",
+      since: "2026-11-20T08:01:00.000Z",
+      paused: true,
+    },
+    NO_TRACES,
+  ),
+  headers: ["Authorization", "X-Tenant"],
+};
 
 /** A click brings what it meets into sight. */
 const SHOW_COLLECTORS = ["h4 >> text=Add a collector"];
@@ -145,11 +166,7 @@ export default {
       },
     ),
     "collectors, none": story(Settings, {}, { click: SHOW_COLLECTORS }),
-    "collectors, one that works": story(
-      Settings,
-      {},
-      { click: SHOW_COLLECTORS, fake: { sinks: [collector(1, "http://localhost:4318")] } },
-    ),
+    "collectors, one that works": story(Settings, {}, { click: SHOW_COLLECTORS, fake: { sinks: [WELL] } }),
     "collectors, one in trouble": story(Settings, {}, { click: SHOW_COLLECTORS, fake: { sinks: [IN_TROUBLE] } }),
     "collectors, one paused": story(Settings, {}, { click: SHOW_COLLECTORS, fake: { sinks: [PAUSED] } }),
     "collectors, an address that is refused": story(
@@ -161,7 +178,7 @@ export default {
     "collectors, all kinds": story(
       Settings,
       {},
-      { hash: "#/settings/audit", fake: { sinks: [collector(1, "http://localhost:4318"), IN_TROUBLE, PAUSED] } },
+      { hash: "#/settings/audit", fake: { sinks: [WELL, IN_TROUBLE, PAUSED] } },
     ),
     "storage that cannot be read": story(
       Settings,

@@ -76,13 +76,15 @@ secrets?: Record<string, string>,
 /** Whether the person was shown exactly this address and agreed. */
 agreed: boolean, };
 
-/** A collector to send rows to. Has no `Debug`: it carries secrets. */
+/** A collector to send to. Has no `Debug`: it carries secrets. */
 export type AddSink = {
-/** Its address over OTLP/HTTP, with or without `/v1/logs`. */
+/** Its address over OTLP/HTTP; `/v1/logs` or `/v1/traces` at its end is left out. */
 url: string,
+/** What it is sent; log records when left out. */
+signals?: Array<SignalDto>,
 /** Values of headers of each request, by name. */
 headers?: Record<string, string>,
-/** The first row that is sent; the row that records this when left out. */
+/** The first row that is sent; the row that records this when left out. Of traces, tasks that ended from it on. */
 first?: number | null, };
 
 /** How a server is reached. */
@@ -2965,38 +2967,48 @@ export type SignInShown = {
 /** Null where there is none and none was asked for. */
 signIn: SignInDto | null, };
 
+/** What a sink sends. */
+export type SignalDto = "logs" | "traces";
+
 /** A sign-in that a person ended. */
 export type SignedOutDto = {
 /** Whether the issuer forgot the token, too. Without that it is good there until it expires, and is kept nowhere here. */
 revocation: "nothing" | "done" | "notConfirmed", };
 
-/** A collector that rows of the audit log are sent to. */
+/** A collector, and what it is sent. */
 export type SinkDto = { id: number,
-/** The whole address that log records are posted to. */
+/** Its address, in front of the paths of the signals. */
 url: string,
 /** Names of its headers; their values are kept with the secrets. */
 headers: Array<string>,
-/** The row that is sent next. */
+/** What it is sent; never empty. */
+signals: Array<SinkSignalDto>, };
+
+/** All sinks by number. */
+export type SinkList = { sinks: Array<SinkDto>, };
+
+/** How far one signal of a sink came. */
+export type SinkSignalDto = { signal: SignalDto,
+/** The whole address that its requests are posted to. */
+url: string,
+/** The row that is sent next; of traces, the row from which on tasks that ended are sent. */
 next: number,
-/** Rows that it did not take yet. */
+/** Rows that it did not take yet; of traces, rows in which tasks may have ended. */
 waiting: number,
-/** When it took rows last; null when it did not yet. */
+/** When it took anything last; null when it did not yet. */
 taken: string | null,
 /** Why rows wait, as the second half of a sentence about the collector; null while it takes them. */
 trouble: string | null,
 /** When the first of these attempts failed, with no success since; null while it takes rows. */
 since: string | null,
-/** Whether nothing is sent until a person resumes it. */
+/** Whether nothing is sent until a person resumes the sink. */
 paused: boolean,
 /** Rows that retention removed before they were sent. */
 skipped: number,
-/** Rows that it rejected, although it took the rest: they are not there, and are not sent again. */
+/** Rows, or tasks, that it rejected, although it took the rest: they are not there, and are not sent again. */
 rejected: number,
 /** When it rejected the first of these; null when it rejected none, or when that is not known. */
 rejectedSince: string | null, };
-
-/** All sinks by number. */
-export type SinkList = { sinks: Array<SinkDto>, };
 
 /** How the size of a window is known. */
 export type SizeFromDto = "set" | "model" | "client";

@@ -1,17 +1,18 @@
-//! The port to collectors of the audit log: sends log records over OTLP/HTTP, with headers that nobody else reads.
+//! The port to collectors of the audit log: sends log records and spans over OTLP/HTTP, with headers that nobody else
+//! reads.
 //!
-//! What a record says is the engine's (`tasks/audit_log/log_records.rs`), and so is when one is sent.
+//! What these say is the engine's (`log_records.rs` and `task_spans.rs` in `tasks/audit_log`), and so is when one is sent.
 
 use std::time::Duration;
 
-use crate::audit::log_sink::{CollectorHeaderError, LogSink};
+use crate::audit::log_sink::{CollectorHeaderError, LogSink, SinkSignal};
 use crate::ports::{PortFuture, Secret};
 
 /// Sends to collectors. Keeps the values of their headers with the other secrets.
 pub trait LogCollectors: Send + Sync + 'static {
-    /// Sends one request: an `ExportLogsServiceRequest` in the JSON encoding of OTLP. Ends by itself after a while.
-    /// Dropped early, the collector may have taken it.
-    fn send(&self, sink: &LogSink, request: String) -> PortFuture<'_, CollectorReply>;
+    /// Sends one request: an `ExportLogsServiceRequest` or `ExportTraceServiceRequest` in the JSON encoding of OTLP. Ends
+    /// by itself after a while. Dropped early, the collector may have taken it.
+    fn send(&self, sink: &LogSink, signal: SinkSignal, request: String) -> PortFuture<'_, CollectorReply>;
     /// Stores the values of headers of a sink, in place of earlier ones of these names.
     ///
     /// # Errors
@@ -25,12 +26,12 @@ pub trait LogCollectors: Send + Sync + 'static {
 /// it can repeat the values of headers, whole or in parts, in any encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CollectorReply {
-    /// It took the records, except so many that it rejected for good.
+    /// It took the records or spans, except so many that it rejected for good.
     Taken {
-        /// Records that it rejected, by its own count.
+        /// Those that it rejected, by its own count.
         rejected: u64,
     },
-    /// It cannot be reached or cannot take records now; the same request may succeed later.
+    /// It cannot be reached or cannot take anything now; the same request may succeed later.
     Later {
         why: String,
         /// How long it asks to be left alone.

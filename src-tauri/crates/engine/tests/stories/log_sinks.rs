@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::audit::log_sink::{CollectorHeaderError, LogSink, SinkRefused};
+use domain::audit::log_sink::{CollectorHeaderError, LogSink, SinkProgress, SinkRefused, SinkSignal};
 use domain::ids::PersonId;
 use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Clock, CollectorReply, LogCollectors, PortFuture, Secret};
@@ -20,13 +20,15 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Collectors that take what they get, except for the replies that a test planned.
 #[derive(Default)]
-struct Collectors {
-    planned: Mutex<BTreeMap<u32, VecDeque<CollectorReply>>>,
+pub(crate) struct Collectors {
+    planned: Mutex<BTreeMap<(u32, SinkSignal), VecDeque<CollectorReply>>>,
     /// A collector that never answers.
     silent: Mutex<Option<u32>>,
     /// Numbers of rows in each request that was taken.
-    taken: Mutex<BTreeMap<u32, Vec<Vec<u64>>>>,
-    requests: Mutex<u64>,
+    pub(crate) taken: Mutex<BTreeMap<u32, Vec<Vec<u64>>>>,
+    /// Spans of each request that was taken.
+    pub(crate) spans: Mutex<Vec<Vec<Value>>>,
+    pub(crate) requests: Mutex<u64>,
     headers: Mutex<BTreeMap<u32, Vec<String>>>,
 }
 
@@ -38,9 +40,19 @@ fn numbers(request: &str) -> Vec<u64> {
     records.expect("records").iter().filter_map(uid).filter_map(number).collect()
 }
 
+fn spans(request: &str) -> Vec<Value> {
+    let request: Value = serde_json::from_str(request).expect("JSON");
+    let spans = request.pointer("/resourceSpans/0/scopeSpans/0/spans").and_then(Value::as_array).cloned();
+    spans.expect("spans")
+}
+
 impl Collectors {
     fn plan(&self, sink: u32, replies: impl IntoIterator<Item = CollectorReply>) {
-        self.planned.lock().entry(sink).or_default().extend(replies);
+        self.plan_of(SinkSignal::Logs, sink, replies);
+    }
+
+    pub(crate) fn plan_of(&self, signal: SinkSignal, sink: u32, replies: impl IntoIterator<Item = CollectorReply>) {
+        self.planned.lock().entry((sink, signal)).or_default().extend(replies);
     }
 
     fn rows(&self, sink: u32) -> Vec<u64> {
@@ -49,16 +61,19 @@ impl Collectors {
 }
 
 impl LogCollectors for Collectors {
-    fn send(&self, sink: &LogSink, request: String) -> PortFuture<'_, CollectorReply> {
+    fn send(&self, sink: &LogSink, signal: SinkSignal, request: String) -> PortFuture<'_, CollectorReply> {
         *self.requests.lock() += 1;
         let id = sink.id;
         if *self.silent.lock() == Some(id) {
             return Box::pin(std::future::pending());
         }
-        let planned = self.planned.lock().get_mut(&id).and_then(VecDeque::pop_front);
+        let planned = self.planned.lock().get_mut(&(id, signal)).and_then(VecDeque::pop_front);
         let reply = planned.unwrap_or(CollectorReply::Taken { rejected: 0 });
         if matches!(reply, CollectorReply::Taken { .. }) {
-            self.taken.lock().entry(id).or_default().push(numbers(&request));
+            match signal {
+                SinkSignal::Logs => self.taken.lock().entry(id).or_default().push(numbers(&request)),
+                SinkSignal::Traces => self.spans.lock().push(spans(&request)),
+            }
         }
         Box::pin(async move { reply })
     }
@@ -73,19 +88,24 @@ impl LogCollectors for Collectors {
     }
 }
 
-fn ada() -> PersonId {
+pub(crate) fn ada() -> PersonId {
     PersonId::new("ada")
 }
 
-fn new(place: &str) -> NewSink {
+pub(crate) fn new(place: &str) -> NewSink {
     let origin = format!("https://{place}");
     let headers = vec![("Authorization".to_owned(), Secret::new("hush"))];
-    NewSink { url: format!("{origin}/v1/logs"), origin, headers, first: Some(1) }
+    NewSink { url: origin.clone(), origin, headers, signals: vec![SinkSignal::Logs], first: Some(1) }
 }
 
-struct Stage {
-    world: World,
-    collectors: Arc<Collectors>,
+/// How far log records came.
+fn logs(sink: &LogSink) -> SinkProgress {
+    sink.signals.get(&SinkSignal::Logs).cloned().expect("log records are sent")
+}
+
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) collectors: Arc<Collectors>,
 }
 
 impl Stage {
@@ -94,7 +114,7 @@ impl Stage {
         Self::equipped(world).await
     }
 
-    async fn equipped(world: World) -> Self {
+    pub(crate) async fn equipped(world: World) -> Self {
         let stage = Self { world, collectors: Arc::default() };
         stage.equip().await;
         stage
@@ -111,13 +131,21 @@ impl Stage {
         self.world.engine.set_storage_limits(limits, &ada()).await.expect("it is recorded");
     }
 
-    async fn last(&self) -> u64 {
+    pub(crate) async fn last(&self) -> u64 {
         self.world.registry.sinks().await.expect("sinks").last
     }
 
-    async fn sink(&self, id: u32) -> LogSink {
+    async fn sink(&self, id: u32) -> SinkProgress {
+        logs(&self.stored(id).await)
+    }
+
+    pub(crate) async fn stored(&self, id: u32) -> LogSink {
         let stored = self.world.registry.sinks().await.expect("sinks").sinks;
         stored.into_iter().find(|sink| sink.id == id).expect("it is there")
+    }
+
+    async fn add(&self, new: NewSink) -> SinkProgress {
+        logs(&self.world.engine.add_sink(new, &ada()).await.expect("it is recorded"))
     }
 }
 
@@ -126,7 +154,7 @@ async fn a_collector_rejects_no_more_than_it_was_sent() {
     let stage = Stage::new().await;
     let lie = CollectorReply::Taken { rejected: u64::MAX };
     stage.collectors.plan(1, [lie]);
-    let added = stage.world.engine.add_sink(new("liar.example"), &ada()).await.expect("it is taken");
+    let added = stage.add(new("liar.example")).await;
     let first = stage.collectors.taken.lock().get(&1).map_or(0, |requests| requests[0].len());
     assert_eq!(added.rejected, u64::try_from(first).expect("a count"), "its word counts up to the rows of the request");
     assert_eq!(added.waiting(stage.last().await), 0, "and what it got is not sent again");
@@ -157,7 +185,7 @@ async fn a_sink_begins_with_a_row_that_can_be_there() {
 #[tokio::test(start_paused = true)]
 async fn rows_go_out_soon_after_they_are_written_and_an_idle_log_sends_nothing() {
     let mut stage = Stage::new().await;
-    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is taken");
+    let added = stage.add(new("one.example")).await;
     assert_eq!(added.waiting(stage.last().await), 0, "the first rows were taken before it returns");
     stage.decide().await;
     stage.world.pass(90 * SECOND).await;
@@ -211,7 +239,7 @@ async fn a_collector_that_asked_to_be_left_alone_is_left_alone_when_people_chang
 async fn a_refused_sink_gets_nothing_until_it_is_resumed_also_after_a_restart() {
     let mut stage = Stage::new().await;
     stage.collectors.plan(1, [CollectorReply::Refused { why: "answered 401".into() }]);
-    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    let added = stage.add(new("one.example")).await;
     assert!(added.is_paused(), "{added:?}");
     stage.decide().await;
     stage.world.restart().await;
@@ -219,7 +247,7 @@ async fn a_refused_sink_gets_nothing_until_it_is_resumed_also_after_a_restart() 
     stage.world.pass(3_600 * SECOND).await;
     assert_eq!(*stage.collectors.requests.lock(), 1, "nothing is sent");
     let resumed = stage.world.engine.resume_sink(1, &[], &ada()).await.expect("it is resumed");
-    assert_eq!(resumed.failure, None, "{resumed:?}");
+    assert_eq!(logs(&resumed).failure, None, "{resumed:?}");
     stage.world.pass(90 * SECOND).await;
     let every: Vec<u64> = (1..=stage.last().await).collect();
     assert_eq!(stage.collectors.rows(1), every, "and nothing was lost");
@@ -231,7 +259,7 @@ async fn a_collector_is_tried_again_with_growing_pauses_and_not_before_it_asked(
     let later =
         |wait: Option<u64>| CollectorReply::Later { why: "answered 503".into(), wait: wait.map(Duration::from_secs) };
     stage.collectors.plan(1, [later(Some(600)), later(None), later(None)]);
-    let added = stage.world.engine.add_sink(new("one.example"), &ada()).await.expect("it is recorded");
+    let added = stage.add(new("one.example")).await;
     let since = added.failure.expect("it failed").since;
     stage.world.pass(500 * SECOND).await;
     assert_eq!(*stage.collectors.requests.lock(), 1, "it is left alone");
@@ -293,7 +321,7 @@ async fn there_are_no_more_sinks_than_may_be_and_no_two_with_one_address() {
     assert!(matches!(refused, Err(EngineError::Sink(SinkRefused::TooMany { .. }))), "{refused:?}");
     stage.world.engine.remove_sink(2, &ada()).await.expect("it is removed");
     let refused = stage.world.engine.add_sink(new("0.example"), &ada()).await;
-    assert!(matches!(refused, Err(EngineError::Sink(SinkRefused::SameAddress(1)))), "{refused:?}");
+    assert!(matches!(refused, Err(EngineError::Sink(SinkRefused::SameAddress { id: 1, .. }))), "{refused:?}");
     let unknown = stage.world.engine.resume_sink(2, &[], &ada()).await;
     assert!(matches!(unknown, Err(EngineError::Sink(SinkRefused::Unknown(2)))), "{unknown:?}");
 }

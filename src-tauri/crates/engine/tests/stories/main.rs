@@ -41,5 +41,6 @@ mod scale;
 mod shared_questions;
 mod signed_log;
 mod standing_answers;
+mod task_spans;
 mod time_limits;
 mod world;

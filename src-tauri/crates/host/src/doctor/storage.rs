@@ -6,7 +6,7 @@ use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
 use api::dto::core::anchor::AnchorDto;
-use api::dto::core::sink::SinkDto;
+use api::dto::core::sink::SinkSignalDto;
 use api::format::time::count;
 use api::format::tokens::grouped;
 
@@ -18,7 +18,9 @@ pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     found.push(audit(facts));
     found.push(checkpoints(facts));
     found.extend(facts.anchors.iter().map(anchor));
-    found.extend(facts.named.iter().flat_map(|named| named.sinks.iter().map(sink)));
+    for each in facts.named.iter().flat_map(|named| &named.sinks) {
+        found.extend(each.signals.iter().map(|signal| sink(each.id, signal)));
+    }
     found
 }
 
@@ -151,9 +153,9 @@ fn anchor(anchor: &AnchorDto) -> Finding {
     }
 }
 
-fn sink(sink: &SinkDto) -> Finding {
-    let (area, message, id) = ("sink", sink.sentence(), sink.id);
-    if sink.paused {
+fn sink(id: u32, signal: &SinkSignalDto) -> Finding {
+    let (area, message) = ("sink", format!("{id}  {}", signal.sentence()));
+    if signal.paused {
         let cure = format!(
             "No row is lost unless retention removes it first. Check the address and the headers, or look into the log of the \
              collector; then run `taskwarden audit sinks resume {id}`, with `--header` for a new value. `taskwarden audit \
@@ -161,7 +163,7 @@ fn sink(sink: &SinkDto) -> Finding {
         );
         return Finding::broken(area, message, cure);
     }
-    match &sink.trouble {
+    match &signal.trouble {
         Some(_) => Finding::note(
             area,
             message,
@@ -170,13 +172,13 @@ fn sink(sink: &SinkDto) -> Finding {
                  resume {id}` tries at once; `taskwarden audit sinks remove {id}` ends it."
             ),
         ),
-        None if sink.rejected > 0 => Finding::note(
+        None if signal.rejected > 0 => Finding::note(
             area,
             message,
             format!(
-                "The rejected rows are in this log and in its exports; the log of the collector says why it rejected them. \
-                 To send rows again, run `taskwarden audit sinks remove {id}` and then `taskwarden audit sinks add otlp URL \
-                 --first NUMBER`."
+                "What it rejected is still here; the log of the collector says why it rejected it. To send it again, run \
+                 `taskwarden audit sinks remove {id}` and then `taskwarden audit sinks add otlp URL --first NUMBER`, with \
+                 the same `--signals`."
             ),
         ),
         None => Finding::fine(area, message),

@@ -1,6 +1,6 @@
-//! Sends log records of the audit log to collectors over OTLP/HTTP with JSON.
+//! Sends log records and spans of the audit log to collectors over OTLP/HTTP with JSON.
 //!
-//! One request at a time and sink, without redirects, compression and retries of its own: when something is sent again is
+//! One request at a time, sink and signal, without redirects, compression and retries of its own: when something is sent again is
 //! the engine's (`audit_log/sinks.rs`). What an answer means is in `answer.rs`; no text of it gets further than there.
 
 mod answer;
@@ -11,7 +11,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use domain::audit::log_sink::{CollectorHeaderError, LogSink};
+use domain::audit::log_sink::{CollectorHeaderError, LogSink, SinkSignal};
 use domain::policy::Policy;
 use domain::ports::{CollectorReply, LogCollectors, PortFuture, Secret, SecretError};
 use domain::server::is_loopback_host;
@@ -63,20 +63,21 @@ impl HttpCollectors {
         Ok(kept.get_or_init(|| client).clone())
     }
 
-    async fn exchange(&self, sink: LogSink, request: String) -> CollectorReply {
+    async fn exchange(&self, sink: LogSink, signal: SinkSignal, request: String) -> CollectorReply {
         let later = |why: String| CollectorReply::Later { why, wait: None };
         let headers = match self.headers.of(&sink) {
             Ok(headers) => headers,
             Err(SecretError(why)) => return later(format!("gets nothing: {why}")),
         };
-        let client = Url::parse(&sink.url).map_err(|error| error.to_string()).and_then(|url| self.client(&url));
+        let address = sink.address(signal);
+        let client = Url::parse(&address).map_err(|error| error.to_string()).and_then(|url| self.client(&url));
         let client = match client {
             Ok(client) => client,
             Err(why) => return later(format!("cannot be reached: {why}")),
         };
-        let sent = client.post(&sink.url).headers(headers).header(CONTENT_TYPE, "application/json");
+        let sent = client.post(&address).headers(headers).header(CONTENT_TYPE, "application/json");
         match sent.body(request).send().await {
-            Ok(response) => CollectorAnswer::read(response, self.reply_bytes).await.meaning(),
+            Ok(response) => CollectorAnswer::read(response, self.reply_bytes).await.meaning(signal),
             Err(error) if error.is_timeout() => later(format!("did not answer in {} s", self.limit.as_secs())),
             Err(error) => later(format!("cannot be reached: {}", fault_of(&error))),
         }
@@ -110,8 +111,8 @@ fn fault_of(error: &reqwest::Error) -> &'static str {
 }
 
 impl LogCollectors for HttpCollectors {
-    fn send(&self, sink: &LogSink, request: String) -> PortFuture<'_, CollectorReply> {
-        Box::pin(self.exchange(sink.clone(), request))
+    fn send(&self, sink: &LogSink, signal: SinkSignal, request: String) -> PortFuture<'_, CollectorReply> {
+        Box::pin(self.exchange(sink.clone(), signal, request))
     }
 
     fn keep_headers(&self, sink: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {

@@ -99,13 +99,15 @@ impl CollectorHeaders {
 
 #[cfg(test)]
 mod tests {
+    use domain::audit::log_sink::SinkSignal;
+
     use super::*;
     use crate::config::paths::Paths;
     use crate::config::{Config, SecretsChoice};
 
     fn sink(names: &[&str]) -> LogSink {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        LogSink::new(1, "https://collector.example/v1/logs".into(), names, 1)
+        LogSink::new(1, "https://collector.example".into(), names, &[SinkSignal::Logs], 1)
     }
 
     #[test]

@@ -5,10 +5,9 @@
 //! comparison with the rows in `read/checkpoint_check.rs`. Nothing is signed or sent here.
 
 use domain::audit::AuditEvent;
-use domain::audit::log_sink::LogSink;
 use domain::ports::{
     AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, PortFuture,
-    RegistryError, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 use sqlx::sqlite::SqliteConnection;
@@ -232,8 +231,8 @@ impl SinkStore for SqliteRegistry {
         Box::pin(self.write_sink(SinkWrite::Remove(id, audit)))
     }
 
-    fn note_sink(&self, sink: LogSink) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(async move { self.write_sink(SinkWrite::Note(SinkRow::of(sink)?)).await })
+    fn note_sink(&self, note: SinkNote) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write_sink(SinkWrite::Note(Box::new(note))))
     }
 
     fn sinks(&self) -> PortFuture<'_, Result<StoredSinks, RegistryError>> {
@@ -242,7 +241,7 @@ impl SinkStore for SqliteRegistry {
             let mut reader = self.reader().await?;
             let log = self.log_state(&mut reader).await?;
             let found = sqlx::query(sinks::ALL).fetch_all(&mut *reader).await.map_err(failed())?;
-            let sinks = found.iter().map(|row| sinks::read(&self.base, row)).collect::<Result<_, _>>()?;
+            let sinks = sinks::read_all(&self.base, &found)?;
             Ok(StoredSinks { sinks, origin: log.origin, last: log.last })
         })
     }

@@ -53,6 +53,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 27, sql: include_str!("../../migrations/sqlite/0027_pauses.sql") },
     Migration { version: 28, sql: include_str!("../../migrations/sqlite/0028_otlp_sinks.sql") },
     Migration { version: 29, sql: include_str!("../../migrations/sqlite/0029_sink_replies.sql") },
+    Migration { version: 30, sql: include_str!("../../migrations/sqlite/0030_sink_signals.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

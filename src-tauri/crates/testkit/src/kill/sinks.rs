@@ -1,8 +1,7 @@
 //! Kill points around sinks of the audit log.
 
 use domain::audit::AuditEvent;
-use domain::audit::log_sink::LogSink;
-use domain::ports::{PortFuture, RegistryError, SinkStore, SinkUnit, StoredSinks};
+use domain::ports::{PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks};
 
 use super::registry::KillPointRegistry;
 
@@ -15,8 +14,8 @@ impl SinkStore for KillPointRegistry {
         Box::pin(self.write("registry.remove_sink", self.inner.remove_sink(id, audit)))
     }
 
-    fn note_sink(&self, sink: LogSink) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.note_sink", self.inner.note_sink(sink)))
+    fn note_sink(&self, note: SinkNote) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write("registry.note_sink", self.inner.note_sink(note)))
     }
 
     fn sinks(&self) -> PortFuture<'_, Result<StoredSinks, RegistryError>> {

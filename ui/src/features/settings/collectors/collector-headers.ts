@@ -1,5 +1,5 @@
 /* Headers of a new collector as they are typed, what is wrong with them, and which field an error of the core names. */
-import type { ApiError } from "$lib/bindings";
+import type { ApiError, SinkDto } from "$lib/bindings";
 import { sentence } from "$lib/actions";
 import { COLLECTORS } from "$lib/text/audit/collectors";
 
@@ -42,6 +42,9 @@ export function headerProblem(headers: readonly TypedHeader[]): FieldProblem | n
   }
   return null;
 }
+
+/** Whether a collector takes everything that it is sent. */
+export const takesAll = (sink: SinkDto) => sink.signals.every((signal) => signal.trouble === null);
 
 /** A message without the field of the call that it begins with. */
 export const withoutField = (message: string) => message.replace(/^`\w+`: /, "");

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { flushSync } from "svelte";
 import { afterEach, expect, it } from "vitest";
-import type { Calls, SinkDto } from "$lib/bindings";
+import type { Calls, SinkDto, SinkSignalDto } from "$lib/bindings";
 import { fake } from "$lib/fake-core/backend";
 import { show, until, type Shown } from "$lib/fake-core/harness";
 import Collectors from "./Collectors.svelte";
@@ -12,10 +12,9 @@ afterEach(async () => {
   page = null;
 });
 
-const PAUSED: SinkDto = {
-  id: 3,
+const REFUSED: SinkSignalDto = {
+  signal: "logs",
   url: "https://otlp.example/v1/logs",
-  headers: ["Authorization"],
   next: 18_001,
   waiting: 204,
   taken: "2026-11-20T08:00:00.000Z",
@@ -26,16 +25,16 @@ const PAUSED: SinkDto = {
   rejected: 0,
   rejectedSince: null,
 };
-const FAILING: SinkDto = {
-  ...PAUSED,
-  id: 4,
+const UNREACHED: SinkSignalDto = {
+  ...REFUSED,
   url: "https://logs.example/v1/logs",
-  headers: [],
   waiting: 4_210,
   trouble: "cannot be reached: the connection was refused",
   paused: false,
   skipped: 320,
 };
+const PAUSED: SinkDto = { id: 3, url: "https://otlp.example", headers: ["Authorization"], signals: [REFUSED] };
+const FAILING: SinkDto = { id: 4, url: "https://logs.example", headers: [], signals: [UNREACHED] };
 
 /** Enter in a field sends its form, as in a browser. */
 function enter(field: HTMLInputElement): void {
@@ -65,11 +64,18 @@ it("a collector is added with a header, and its value leaves the page", async ()
   await until("the new header has focus", () => document.activeElement?.getAttribute("aria-label") === "Header name");
   await shown.type("input[aria-label='Header name']", "Authorization");
   await shown.type("input[type=password]", "Bearer hush");
-  await shown.press("label", "All rows that are kept");
+  await shown.press("label", "Both");
+  await shown.press("label", "All that is kept");
   enter(await shown.find<HTMLInputElement>("input[type=password]"));
-  await shown.find("li", "https://collector.example:4318/v1/logs");
+  const row = await shown.find("li", "https://collector.example:4318");
+  expect(row.textContent).toContain("Tasks: Sent those that ended up to row 18,204");
   expect(sent).toEqual([
-    { url: "https://collector.example:4318", headers: { Authorization: "Bearer hush" }, first: 1 },
+    {
+      url: "https://collector.example:4318",
+      signals: ["logs", "traces"],
+      headers: { Authorization: "Bearer hush" },
+      first: 1,
+    },
   ]);
   await until("the form is ready for the next one", () => document.activeElement === document.querySelector(URL_FIELD));
   expect(typed().filter((value) => value.includes("hush") || value.includes("collector"))).toEqual([]);
@@ -137,8 +143,8 @@ it("a paused collector stays paused with the value it refused, and takes rows wi
 });
 
 it("rows that a collector rejected are told with their first time, and it does not look well", async () => {
-  const rejecting = { ...FAILING, trouble: null, since: null, waiting: 0, rejected: 2 };
-  const sinks = [{ ...rejecting, rejectedSince: PAUSED.taken }];
+  const rejecting = { ...UNREACHED, trouble: null, since: null, waiting: 0, rejected: 2 };
+  const sinks = [{ ...FAILING, signals: [{ ...rejecting, rejectedSince: REFUSED.taken }] }];
   const shown = (page = show(Collectors, {}, fake({ sinks })));
   const row = await shown.find("li", "It rejected 2 rows, first");
   expect(row.textContent).toContain("they are not there and not sent again");

@@ -1,5 +1,5 @@
 /* What a made-up core answers about the collectors that get rows of its audit log. */
-import type { ApiError, SinkDto } from "$lib/bindings";
+import type { ApiError, SignalDto, SinkDto, SinkSignalDto } from "$lib/bindings";
 import { missing, type Answers } from "../calls";
 import type { CoreState } from "../core-state";
 import { iso } from "../random";
@@ -12,43 +12,36 @@ export function sinkCalls(state: CoreState): SinkCalls {
     if (!sink) throw missing(`sink ${id}`);
     return sink;
   };
-  /** It took every row. */
+  /** It took everything. */
   const sent = (sink: SinkDto): SinkDto => ({
     ...sink,
-    next: state.audit.last + 1,
-    waiting: 0,
-    taken: iso(state.now()),
-    trouble: null,
-    since: null,
-    paused: false,
+    signals: sink.signals.map((signal) => ({
+      ...signal,
+      next: state.audit.last + 1,
+      waiting: 0,
+      taken: iso(state.now()),
+      trouble: null,
+      since: null,
+      paused: false,
+    })),
   });
   return {
     "audit.sinks": () => ({ sinks: state.sinks }),
-    "audit.addSink": ({ url, headers = {}, first }) => {
-      const whole = addressOf(url);
-      const same = state.sinks.find((one) => one.url === whole);
+    "audit.addSink": ({ url, signals = ["logs"], headers = {}, first }) => {
+      const base = addressOf(url);
+      const same = state.sinks.find(
+        (one) => one.url === base && one.signals.some(({ signal }) => signals.includes(signal)),
+      );
       if (same)
         throw {
           code: "refused",
-          message: `\`url\`: sink ${same.id} sends rows to this address already`,
-          hint: "`taskwarden audit sinks list` shows how far rows came. Remove that sink first to begin with another row or with other headers.",
+          message: `\`url\`: sink ${same.id} sends ${signals[0] ?? ""} to this address already`,
+          hint: "`taskwarden audit sinks list` shows how far it came. Remove that sink first to begin with another row or with other headers.",
         } satisfies ApiError;
       check(headers);
       const id = Math.max(0, ...state.sinks.map((one) => one.id)) + 1;
-      const added = sent({
-        id,
-        url: whole,
-        headers: Object.keys(headers),
-        next: first ?? state.audit.last + 1,
-        waiting: 0,
-        taken: null,
-        trouble: null,
-        since: null,
-        paused: false,
-        skipped: 0,
-        rejected: 0,
-        rejectedSince: null,
-      });
+      const begun = signals.map((signal) => signalOf(signal, base, first ?? state.audit.last + 1));
+      const added = sent({ id, url: base, headers: Object.keys(headers), signals: begun });
       state.sinks = [...state.sinks, added];
       return added;
     },
@@ -61,12 +54,19 @@ export function sinkCalls(state: CoreState): SinkCalls {
       const sink = found(id);
       check(headers);
       // A value that was refused is refused again.
-      const isRefused = sink.paused && sink.headers.length > 0 && Object.keys(headers).length === 0;
+      const isPaused = sink.signals.some((signal) => signal.paused);
+      const isRefused = isPaused && sink.headers.length > 0 && Object.keys(headers).length === 0;
       const tried = isRefused ? sink : sent(sink);
       state.sinks = state.sinks.map((one) => (one.id === id ? tried : one));
       return tried;
     },
   };
+}
+
+/** A signal of which nothing was sent yet. */
+function signalOf(signal: SignalDto, base: string, next: number): SinkSignalDto {
+  const well = { taken: null, trouble: null, since: null, rejectedSince: null };
+  return { signal, url: `${base}/v1/${signal}`, next, waiting: 0, paused: false, skipped: 0, rejected: 0, ...well };
 }
 
 /** As the core reads an address: what was typed is never quoted. */
@@ -85,8 +85,8 @@ function addressOf(text: string): string {
     throw refused("it must begin with `https://` or `http://`");
   if (url.protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(url.hostname))
     throw refused(`\`${url.origin}\` is another machine, and \`http\` is not encrypted`);
-  const path = url.pathname.replace(/\/+$/, "");
-  return `${url.origin}${path.endsWith("/v1/logs") ? path : `${path}/v1/logs`}`;
+  const path = url.pathname.replace(/\/+$/, "").replace(/\/v1\/(logs|traces)$/, "");
+  return `${url.origin}${path}`;
 }
 
 function check(headers: Readonly<Record<string, string>>): void {

@@ -1,13 +1,26 @@
-/* Text of the collectors that get each row of the audit log. */
+/* Text of the collectors that get rows of the audit log and tasks that ended. */
 import { count, plural } from "$lib/format/count";
 
+const rejected = (many: string, one: boolean, since: string | null) =>
+  `It rejected ${many}${since === null ? "" : `, first ${since}`}: ${one ? "it is" : "they are"} not there and not sent again.`;
 const wait = (rows: number) => `${plural(rows, "row")} ${rows === 1 ? "waits" : "wait"}`;
 
 export const COLLECTORS = {
   title: "Collectors",
-  hint: "Each row of the log is sent to these addresses over OpenTelemetry (OTLP), soon after it was written. What a collector does not take waits here.",
+  hint: "Rows of the log, or tasks that ended, are sent to these addresses over OpenTelemetry (OTLP). What a collector does not take waits here.",
   failed: "The list could not be loaded.",
-  sent: (rows: number, when: string) => `Sent up to row ${count(rows)}, ${when}.`,
+  signal: {
+    logs: {
+      title: "Rows",
+      sent: (row: number, when: string) => `Sent up to row ${count(row)}, ${when}.`,
+      rejected: (rows: number, since: string | null) => rejected(plural(rows, "row"), rows === 1, since),
+    },
+    traces: {
+      title: "Tasks",
+      sent: (row: number, when: string) => `Sent those that ended up to row ${count(row)}, last ${when}.`,
+      rejected: (tasks: number, since: string | null) => rejected(plural(tasks, "task"), tasks === 1, since),
+    },
+  },
   nothingSent: "Nothing sent yet.",
   waiting: (rows: number) => `${wait(rows)}.`,
   trouble: (why: string) => `The collector ${why}.`,
@@ -16,14 +29,12 @@ export const COLLECTORS = {
   firstFailed: (when: string) => `First failed ${when}.`,
   skipped: (rows: number) =>
     `${plural(rows, "row")} ${rows === 1 ? "was" : "were"} removed by retention before ${rows === 1 ? "it was" : "they were"} sent.`,
-  rejected: (rows: number, since: string | null) =>
-    `It rejected ${plural(rows, "row")}${since === null ? "" : `, first ${since}`}: ${rows === 1 ? "it is" : "they are"} not there and not sent again.`,
   newValue: (name: string) => `New value of ${name}`,
   newValueHint: "Leave it empty to use the stored value.",
   again: "Send again",
   againOne: (url: string) => `Send again to ${url}`,
-  takes: (url: string) => `${url} takes rows.`,
-  stillFails: (url: string) => `${url} does not take rows.`,
+  takes: (url: string) => `${url} takes what it is sent.`,
+  stillFails: (url: string) => `${url} does not take what it is sent.`,
   remove: "Remove…",
   removeOne: (url: string) => `Remove ${url}`,
   removed: (url: string) => `Nothing more is sent to ${url}.`,
@@ -31,10 +42,10 @@ export const COLLECTORS = {
     title: "Remove this collector?",
     lost: (rows: number) =>
       rows === 0
-        ? "It has no rows waiting. New rows are not sent to it."
-        : `${wait(rows)} and will not be sent. New rows are not sent either.`,
+        ? "Nothing waits for it. What is new is not sent to it."
+        : `${wait(rows)} and will not be sent, and nothing new either.`,
     headers: (names: string) => `Its stored headers are deleted: ${names}.`,
-    stays: "Rows that it has stay there, and all rows stay in this log.",
+    stays: "What it has stays there, and everything stays in this log.",
     keep: "Keep it",
     go: "Remove",
   },
@@ -53,10 +64,13 @@ export const COLLECTORS = {
     nameMissing: "Enter the name of the header.",
     valueMissing: "Enter the value. It is not kept here once it was sent.",
     twice: "This header is there already.",
-    rows: "Rows to send",
-    first: { new: "New rows", kept: "All rows that are kept" },
+    signals: "What to send",
+    signalsHint: "Tasks have the names of tools, servers and agents, how they ended, and who decided.",
+    signal: { logs: "Rows", traces: "Tasks", both: "Both" },
+    rows: "From when on",
+    first: { new: "From now on", kept: "All that is kept" },
     add: "Add",
-    added: (url: string) => `Rows are sent to ${url}.`,
-    addedFails: (url: string) => `${url} is added, but does not take rows yet.`,
+    added: (url: string) => `${url} is added.`,
+    addedFails: (url: string) => `${url} is added, but does not take what it is sent yet.`,
   },
 };

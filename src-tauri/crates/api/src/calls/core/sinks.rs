@@ -1,10 +1,12 @@
-//! Sinks of the audit log: collectors that get each row as an OpenTelemetry log record.
+//! Sinks of the audit log: collectors that get each row as an OpenTelemetry log record, each task that ended as a span, or
+//! both.
 //!
-//! The engine sends (`audit_log/sinks.rs`); what a record holds is in `docs/audit.md`. Values of headers come in here and
+//! The engine sends (`audit_log/sinks.rs`); what a record and a span hold is in `docs/audit.md`. Values of headers come in here and
 //! never go out.
 
 use std::collections::BTreeMap;
 
+use domain::audit::log_sink::SinkSignal;
 use domain::ports::Secret;
 use domain::server::is_loopback_host;
 use engine::NewSink;
@@ -15,26 +17,32 @@ use url::Url;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
-use crate::dto::core::sink::{SinkDto, SinkList};
+use crate::dto::core::sink::{SignalDto, SinkDto, SinkList};
 use crate::error::{ApiError, Code};
 
-/// The path of log records on a collector. OTLP specification, section OTLP/HTTP Request.
-const LOGS: &str = "/v1/logs";
-
-/// A collector to send rows to. Has no `Debug`: it carries secrets.
+/// A collector to send to. Has no `Debug`: it carries secrets.
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddSink {
-    /// Its address over OTLP/HTTP, with or without `/v1/logs`.
+    /// Its address over OTLP/HTTP; `/v1/logs` or `/v1/traces` at its end is left out.
     pub url: String,
+    /// What it is sent; log records when left out.
+    #[serde(default = "logs_alone")]
+    #[ts(optional, as = "Option<Vec<SignalDto>>")]
+    pub signals: Vec<SignalDto>,
     /// Values of headers of each request, by name.
     #[serde(default)]
     #[ts(optional, type = "Record<string, string>")]
     pub headers: BTreeMap<String, String>,
-    /// The first row that is sent; the row that records this when left out.
+    /// The first row that is sent; the row that records this when left out. Of traces, tasks that ended from it on.
     #[serde(default)]
     #[ts(optional = nullable)]
     pub first: Option<u64>,
+}
+
+/// What a collector gets that was named without saying what.
+fn logs_alone() -> Vec<SignalDto> {
+    vec![SignalDto::Logs]
 }
 
 /// The number of a sink, as the list shows it.
@@ -56,31 +64,32 @@ pub struct ResumeSink {
 }
 
 impl Api {
-    /// Where rows of the audit log are sent to, and how far they came.
+    /// Where the audit log is sent to, and how far each signal came.
     ///
     /// # Errors
     /// When the registry cannot be read.
     pub async fn audit_sinks(&self, _caller: &Caller, _input: Nothing) -> Result<SinkList, ApiError> {
         let stored = self.registry.sinks().await?;
-        let last = stored.last;
-        Ok(SinkList { sinks: stored.sinks.into_iter().map(|sink| SinkDto::of(sink, last)).collect() })
+        Ok(SinkList { sinks: stored.sinks.iter().map(|sink| SinkDto::of(sink, stored.last)).collect() })
     }
 
-    /// Sends rows to one more collector from here on. Returns after the first attempt, or when that takes long.
+    /// Sends to one more collector from here on. Returns after the first attempt, or when that takes long.
     ///
     /// # Errors
     /// When no core runs, the address or a header cannot be used, or it cannot be recorded.
     pub async fn audit_add_sink(&self, caller: &Caller, input: AddSink) -> Result<SinkDto, ApiError> {
         let live = self.live()?;
-        let AddSink { url, headers, first } = input;
+        let AddSink { url, signals, headers, first } = input;
         let url = collector_url(&url)?;
         let origin = url.origin().ascii_serialization();
-        let new = NewSink { url: url.into(), origin, headers: self.taken_headers(headers)?, first };
+        let url = url.as_str().trim_end_matches('/').to_owned();
+        let signals = signals.into_iter().map(SignalDto::signal).collect();
+        let new = NewSink { url, origin, headers: self.taken_headers(headers)?, signals, first };
         let sink = live.engine.add_sink(new, &caller.person).await?;
         self.with_waiting(sink.id).await
     }
 
-    /// Sends rows to this collector no longer, and forgets its headers.
+    /// Sends nothing to this collector any more, and forgets its headers.
     ///
     /// # Errors
     /// When no core runs, there is no such sink, or it cannot be recorded.
@@ -103,7 +112,7 @@ impl Api {
 
     async fn with_waiting(&self, id: u32) -> Result<SinkDto, ApiError> {
         let stored = self.registry.sinks().await?;
-        let found = stored.sinks.into_iter().find(|sink| sink.id == id);
+        let found = stored.sinks.iter().find(|sink| sink.id == id);
         found.map(|sink| SinkDto::of(sink, stored.last)).ok_or_else(|| {
             let hint = "`taskwarden audit sinks list` shows where rows are sent to.";
             ApiError::new(Code::NotFound, format!("sink {id} was removed meanwhile"), hint)
@@ -120,7 +129,7 @@ impl Api {
     }
 }
 
-/// The whole address that log records are posted to. What was typed is never quoted, because it may hold a password.
+/// The address in front of the paths of the signals. What was typed is never quoted, because it may hold a password.
 fn collector_url(text: &str) -> Result<Url, ApiError> {
     let bad = |why: &str, hint: &str| Err(ApiError::new(Code::Usage, format!("`url`: {why}"), hint));
     let usual = "Give the whole address of the collector, such as `https://collector.example:4318`.";
@@ -148,8 +157,10 @@ fn collector_url(text: &str) -> Result<Url, ApiError> {
         }
         _ => return bad("it must begin with `https://` or `http://`", usual),
     }
-    let path = url.path().trim_end_matches('/').to_owned();
-    url.set_path(&if path.ends_with(LOGS) { path } else { path + LOGS });
+    let path = url.path().trim_end_matches('/');
+    let path = SinkSignal::ALL.into_iter().find_map(|signal| path.strip_suffix(signal.path())).unwrap_or(path);
+    let path = path.trim_end_matches('/').to_owned();
+    url.set_path(&path);
     Ok(url)
 }
 
@@ -158,17 +169,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_log_records_is_added_where_it_is_missing() {
-        for (typed, whole) in [
-            ("https://collector.example", "https://collector.example/v1/logs"),
-            ("https://collector.example:4318/", "https://collector.example:4318/v1/logs"),
-            ("https://collector.example/otlp/", "https://collector.example/otlp/v1/logs"),
-            ("https://collector.example/otlp/v1/logs", "https://collector.example/otlp/v1/logs"),
-            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"),
-            ("http://[::1]:4318", "http://[::1]:4318/v1/logs"),
-            (" http://localhost:4318 ", "http://localhost:4318/v1/logs"),
+    fn the_path_of_a_signal_is_no_part_of_the_address() {
+        for (typed, base) in [
+            ("https://collector.example", "https://collector.example/"),
+            ("https://collector.example:4318/", "https://collector.example:4318/"),
+            ("https://collector.example/otlp/", "https://collector.example/otlp"),
+            ("https://collector.example/otlp/v1/logs", "https://collector.example/otlp"),
+            ("https://collector.example/otlp/v1/traces/", "https://collector.example/otlp"),
+            ("https://collector.example/v1/logs", "https://collector.example/"),
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/"),
+            ("http://[::1]:4318", "http://[::1]:4318/"),
+            (" http://localhost:4318 ", "http://localhost:4318/"),
         ] {
-            assert_eq!(collector_url(typed).map(String::from).ok().as_deref(), Some(whole), "{typed}");
+            assert_eq!(collector_url(typed).map(String::from).ok().as_deref(), Some(base), "{typed}");
         }
     }
 

@@ -72,10 +72,16 @@ pub struct AuditPolicy {
     /// New rows are gathered for so long before they are sent. Judgement: rows of one decision go together, and a screen
     /// elsewhere is a second behind.
     pub sink_gap: Duration,
-    /// Rows of one request at most. Judgement: the batch size that OpenTelemetry SDKs use, 512.
+    /// Rows that are read for one request at most, each a log record or the end of a task. Judgement: the batch size that
+    /// OpenTelemetry SDKs use, 512.
     pub sink_rows: u32,
-    /// A request that has more bytes gets no further row. Judgement: collectors take 4 MiB and more by default.
+    /// A request that has more bytes gets no further row or span. Judgement: collectors take 4 MiB and more by default.
     pub sink_bytes: usize,
+    /// Events of one span at most; the later ones are counted. OpenTelemetry SDK specification, span limits: 128.
+    pub span_events: usize,
+    /// Newest attempts of a job among which the one before is looked for. Judgement: more are made while one runs only by
+    /// an agent in a loop.
+    pub span_attempts: u32,
     /// A collector that does not answer for so long counts as unreachable. OTLP exporter specification: 10 s.
     pub sink_limit: Duration,
     /// A longer answer of a collector is not read to its end. Judgement: a count, and a sentence for each of 512 rows.
@@ -115,6 +121,8 @@ impl Default for AuditPolicy {
             sink_gap: SECOND,
             sink_rows: 512,
             sink_bytes: MIB,
+            span_events: 128,
+            span_attempts: 64,
             sink_limit: 10 * SECOND,
             sink_reply_bytes: 256 * KIB,
             sink_headers_max: 16,

@@ -1,17 +1,17 @@
 //! Rows of the audit log as OpenTelemetry log records, in the JSON encoding of OTLP.
 //!
-//! A record says what its row says and nothing more, so it has no arguments, answers, results or secrets. Attributes have
-//! the names of the OpenTelemetry semantic conventions where these have one, and begin with `taskwarden.` otherwise. What
-//! a collector gets is described in `docs/audit.md`; when it gets it is `sinks.rs`.
+//! A record says what its row says and nothing more, so it has no arguments, answers, results or secrets. What a collector
+//! gets is described in `docs/audit.md`; when it gets it is `sinks.rs`.
 
 use domain::audit::Verb;
 use domain::digest::hex;
 use domain::ports::AuditRow;
 use serde_json::{Map, Value, json};
 
+use super::otlp_json::{id_of, log_id, nanos, resource, scope, text, whole};
+
 /// Who writes the records.
 const SCOPE: &str = "taskwarden.audit";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How much a record matters, as the log data model of OpenTelemetry has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,21 +62,6 @@ impl Severity {
     }
 }
 
-fn text(key: &str, value: &str) -> Value {
-    json!({"key": key, "value": {"stringValue": value}})
-}
-
-/// Whole numbers of 64 bits are texts in this encoding.
-fn whole(key: &str, value: u64) -> Value {
-    json!({"key": key, "value": {"intValue": value.to_string()}})
-}
-
-/// The id behind the kind of a subject or actor, such as `hdl_…` of `handle:hdl_…`; of a request, its task.
-fn id_of<'a>(word: &'a str, kind: &str) -> Option<&'a str> {
-    let rest = word.strip_prefix(kind)?.strip_prefix(':')?;
-    Some(rest.split_once(':').map_or(rest, |(id, _)| id))
-}
-
 /// What the detail of a row says of the decision.
 fn add_decision(attributes: &mut Vec<Value>, detail: &str) {
     let detail: Value = serde_json::from_str(detail).unwrap_or_default();
@@ -121,17 +106,14 @@ fn attributes(origin: &str, row: &AuditRow) -> Vec<Value> {
 
 /// What tells a record from every other one, and is the same whenever its row is sent.
 fn uid(origin: &str, number: u64) -> String {
-    // The name of the log is `taskwarden/LOG_ID`.
-    let id = origin.split_once('/').map_or(origin, |(_, id)| id);
-    format!("{id}/{number}")
+    format!("{}/{number}", log_id(origin))
 }
 
 fn record(origin: &str, row: &AuditRow) -> Value {
-    let nanos = u128::try_from(row.at.as_millis()).unwrap_or_default() * 1_000_000;
     let severity = Severity::of(row);
     let mut record = Map::new();
-    record.insert("timeUnixNano".into(), nanos.to_string().into());
-    record.insert("observedTimeUnixNano".into(), nanos.to_string().into());
+    record.insert("timeUnixNano".into(), nanos(row.at).into());
+    record.insert("observedTimeUnixNano".into(), nanos(row.at).into());
     record.insert("severityNumber".into(), severity.number().into());
     record.insert("severityText".into(), severity.text().into());
     record.insert("eventName".into(), format!("{SCOPE}.{}", row.verb).into());
@@ -150,12 +132,7 @@ pub(crate) struct LogRequest {
 
 /// Puts rows of the log with this name into a request.
 pub(crate) fn request(origin: &str, rows: &[AuditRow], most_bytes: usize) -> LogRequest {
-    let resource = json!({"attributes": [
-        text("service.name", "taskwarden"),
-        text("service.version", VERSION),
-        text("service.instance.id", origin.split_once('/').map_or(origin, |(_, id)| id)),
-    ]});
-    let scope = json!({"name": SCOPE, "version": VERSION});
+    let (resource, scope) = (resource(origin), scope(SCOPE));
     let mut body =
         format!(r#"{{"resourceLogs":[{{"resource":{resource},"scopeLogs":[{{"scope":{scope},"logRecords":["#);
     let mut taken = 0;

@@ -1,36 +1,40 @@
-//! Sinks: collectors that people named, which get each row of the audit log as a log record over OTLP.
+//! Sinks: collectors that people named, which get each row of the audit log as a log record over OTLP, each task that
+//! ended as a span, or both.
 //!
-//! How far rows came is a row of the registry that moves only after the collector took them, so a collector that is down,
-//! a kill and a restart lose nothing, and what is sent twice has the same uid. Nothing waits for a collector. A collector
-//! that refuses is paused until a person resumes it. Here is what people change; `sinks/sender.rs` sends records of
-//! `log_records.rs`, behind [`LogCollectors`].
+//! How far a signal came is a row of the registry that moves only after the collector took it, so a collector that is
+//! down, a kill and a restart lose nothing, and what is sent twice has the same ids. Nothing waits for a collector. A
+//! signal that is refused is paused until a person resumes the sink. Here is what people change; `sinks/sender.rs` sends
+//! what `sinks/next_request.rs` puts together, behind [`LogCollectors`].
 
 mod known_sinks;
+mod next_request;
 mod sender;
 
 use std::sync::Arc;
 
-use domain::audit::log_sink::{LogSink, SinkRefused};
+use domain::audit::log_sink::{LogSink, SinkProgress, SinkRefused, SinkSignal};
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
 use domain::ports::{LogCollectors, RegistryError, Secret, SinkUnit};
 use tokio::time::timeout;
 
 pub(crate) use self::known_sinks::SinkState;
-use self::sender::rows_from;
+use self::next_request::rows_from;
 use super::checkpoints::fact;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
 /// A collector as a person names it. Has no `Debug`: it carries secrets.
 pub struct NewSink {
-    /// The whole address that log records are posted to.
+    /// The address in front of the paths of the signals.
     pub url: String,
     /// Scheme, host and port, for the audit log and messages: a path may hold a key.
     pub origin: String,
     /// Headers of each request.
     pub headers: Vec<(String, Secret)>,
-    /// The first row that is sent; the row that records this when absent.
+    /// What it gets.
+    pub signals: Vec<SinkSignal>,
+    /// The first row that is sent; the row that records this when absent. Of traces, tasks that ended from it on.
     pub first: Option<u64>,
 }
 
@@ -60,10 +64,17 @@ impl Engine {
         let core = &self.core;
         let one_at_a_time = core.sinks.changing.lock().await;
         let collectors = self.collectors()?;
-        let NewSink { url, origin, headers, first } = new;
+        let NewSink { url, origin, headers, mut signals, first } = new;
+        signals.sort_unstable();
+        signals.dedup();
+        if signals.is_empty() {
+            return Err(SinkRefused::NoSignals.into());
+        }
         let before = core.sinks.all();
-        if let Some(same) = before.iter().find(|sink| sink.url == url) {
-            return Err(SinkRefused::SameAddress(same.id).into());
+        let sends = |sink: &LogSink| signals.iter().copied().find(|signal| sink.signals.contains_key(signal));
+        let same = before.iter().filter(|sink| sink.url == url).find_map(|sink| Some((sink.id, sends(sink)?)));
+        if let Some((id, signal)) = same {
+            return Err(SinkRefused::SameAddress { id, signal }.into());
         }
         let most = core.policy.audit.sinks_max;
         if before.len() >= most {
@@ -82,8 +93,10 @@ impl Engine {
         let id = before.iter().map(|sink| sink.id).max().unwrap_or(0).saturating_add(1);
         keep(collectors, id, &headers)?;
         let names: Vec<String> = headers.into_iter().map(|(name, _)| name).collect();
-        let sink = LogSink::new(id, url, names, next);
-        let note = format!("sink {id}, {origin}, from row {next}{}", with_headers(&sink.headers));
+        let sink = LogSink::new(id, url, names, &signals, next);
+        let words: Vec<&str> = signals.iter().map(|signal| signal.word()).collect();
+        let words = words.join(" and ");
+        let note = format!("sink {id}, {origin}, {words} from row {next}{}", with_headers(&sink.headers));
         let audit = vec![fact(core, Actor::Person(by.clone()), Verb::SinkAdded, note)];
         if let Err(error) = core.registry.put_sink(SinkUnit { sink: sink.clone(), audit }).await {
             collectors.forget_headers(id, &sink.headers);
@@ -102,7 +115,7 @@ impl Engine {
         let core = &self.core;
         let _one_at_a_time = core.sinks.changing.lock().await;
         let sink = self.known_sink(id)?;
-        let note = format!("sink {id}, rows before {} were taken", sink.next_number);
+        let note = format!("sink {id}, {}", how_far(&sink, "taken before"));
         let audit = vec![fact(core, Actor::Person(by.clone()), Verb::SinkRemoved, note)];
         core.registry.remove_sink(id, audit).await?;
         core.sinks.change(id, None);
@@ -133,8 +146,10 @@ impl Engine {
             return Err(SinkRefused::TooManyHeaders { id, most }.into());
         }
         keep(self.collectors()?, id, headers)?;
-        sink.failure = None;
-        let note = format!("sink {id}, from row {}{}", sink.next_number, with_headers(&names));
+        for progress in sink.signals.values_mut() {
+            progress.failure = None;
+        }
+        let note = format!("sink {id}, {}{}", how_far(&sink, "from"), with_headers(&names));
         let audit = vec![fact(core, Actor::Person(by.clone()), Verb::SinkResumed, note)];
         core.registry.put_sink(SinkUnit { sink: sink.clone(), audit }).await?;
         core.sinks.change(id, Some(sink.clone()));
@@ -152,7 +167,7 @@ impl Engine {
         Ok(known.sink)
     }
 
-    /// The sink after an attempt to send, or as it is when none ends in time.
+    /// The sink after an attempt to send each signal, or as it is when none ends in time.
     async fn tried(&self, before: LogSink) -> LogSink {
         let sinks = &self.core.sinks;
         let mut learned = sinks.learned.subscribe();
@@ -160,7 +175,11 @@ impl Engine {
         let attempt = async {
             loop {
                 let sink = now();
-                if sink.failure.is_some() || sink.next_number > before.next_number || learned.changed().await.is_err() {
+                let is_tried = sink.signals.iter().all(|(signal, progress)| {
+                    let first = before.signals.get(signal).map(|progress| progress.next_number);
+                    progress.failure.is_some() || first.is_none_or(|first| progress.next_number > first)
+                });
+                if is_tried || learned.changed().await.is_err() {
                     return;
                 }
             }
@@ -174,6 +193,14 @@ impl Engine {
 
 fn keep(collectors: &dyn LogCollectors, id: u32, headers: &[(String, Secret)]) -> Result<(), EngineError> {
     Ok(collectors.keep_headers(id, headers).map_err(SinkRefused::from)?)
+}
+
+/// How far each signal came, such as `logs from row 5, traces from row 3`.
+fn how_far(sink: &LogSink, words: &str) -> String {
+    let of = |(signal, progress): (&SinkSignal, &SinkProgress)| {
+        format!("{} {words} row {}", signal.word(), progress.next_number)
+    };
+    sink.signals.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 fn with_headers(names: &[String]) -> String {

@@ -38,7 +38,7 @@ pub(crate) enum AuditCommand {
     /// Copies of checkpoints outside the registry, which a rewritten log contradicts.
     #[command(subcommand)]
     Anchors(anchors::AnchorCommand),
-    /// Collectors elsewhere that get each row as an OpenTelemetry log record.
+    /// Collectors elsewhere that get each row as an OpenTelemetry log record, and tasks as spans.
     #[command(subcommand)]
     Sinks(sinks::SinkCommand),
     /// Export rows with a proof that `taskwarden-verify` checks. Records the export and signs the log first.

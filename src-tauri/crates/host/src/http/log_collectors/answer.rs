@@ -6,11 +6,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use domain::audit::log_sink::SinkSignal;
 use domain::ports::CollectorReply;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 
-use super::response_body::{BodyKind, rejected_records, status_code};
+use super::response_body::{BodyKind, rejected_items, status_code};
 
 /// The most of a body that was wanted, or its end.
 enum BodyEnd {
@@ -49,10 +50,10 @@ impl CollectorAnswer {
         Self { status, wait, kind, body, end, from }
     }
 
-    /// What became of the request.
-    pub(super) fn meaning(&self) -> CollectorReply {
+    /// What became of a request of this signal.
+    pub(super) fn meaning(&self, signal: SinkSignal) -> CollectorReply {
         if self.status.is_success() {
-            return self.success();
+            return self.success(signal);
         }
         let why = self.refusal();
         match self.status {
@@ -65,8 +66,8 @@ impl CollectorAnswer {
         }
     }
 
-    /// Only a collector answers with an `ExportLogsServiceResponse`; the page of a proxy or of a wrong address takes nothing.
-    fn success(&self) -> CollectorReply {
+    /// Only a collector answers with the response of its signal; the page of a proxy or of a wrong address takes nothing.
+    fn success(&self, signal: SinkSignal) -> CollectorReply {
         let status = self.status.as_u16();
         let rejected = match self.end {
             // Nobody knows whether it took them.
@@ -77,7 +78,7 @@ impl CollectorAnswer {
                 };
             }
             BodyEnd::TooLong => None,
-            BodyEnd::Whole => rejected_records(self.kind, &self.body),
+            BodyEnd::Whole => rejected_items(signal, self.kind, &self.body),
         };
         rejected.map_or_else(
             || CollectorReply::Refused {
@@ -105,7 +106,7 @@ impl CollectorAnswer {
     }
 }
 
-/// What a status says about a request for logs, in words that help to find the fault.
+/// What a status says about a request of a sink, in words that help to find the fault.
 fn meaning_of(status: StatusCode) -> &'static str {
     match status.as_u16() {
         300..=399 => "it redirects to another address, which is not followed",
@@ -157,7 +158,7 @@ mod tests {
     }
 
     fn refused(status: u16, kind: &str, body: &str) -> String {
-        match answer(status, kind, body).meaning() {
+        match answer(status, kind, body).meaning(SinkSignal::Logs) {
             CollectorReply::Refused { why } => why,
             reply => format!("{reply:?}"),
         }
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(refused(404, "text/hush", "hush"), why);
         assert!(refused(418, "text/html", "").contains("it refuses the request (no content from"));
         for status in 100..=999 {
-            let reply = format!("{:?}", answer(status, "text/plain", "hush").meaning());
+            let reply = format!("{:?}", answer(status, "text/plain", "hush").meaning(SinkSignal::Logs));
             assert!(!reply.contains("hush"), "{reply}");
         }
     }
@@ -197,10 +198,12 @@ mod tests {
         let why = "answered 200, but not as a collector does: it sent HTML of 13 bytes from 127.0.0.1:4318";
         assert_eq!(refused(200, "text/html", "<html></html>"), why);
         let cut_off = CollectorAnswer { end: BodyEnd::BrokenOff, ..answer(200, "application/json", "{") };
-        assert!(matches!(cut_off.meaning(), CollectorReply::Later { .. }), "it is asked again");
+        assert!(matches!(cut_off.meaning(SinkSignal::Logs), CollectorReply::Later { .. }), "it is asked again");
         let long = CollectorAnswer { end: BodyEnd::TooLong, ..answer(200, "application/json", "{") };
-        assert!(matches!(long.meaning(), CollectorReply::Refused { why } if why.contains("too much JSON")));
-        let taken = answer(202, "application/json", "{}").meaning();
+        assert!(
+            matches!(long.meaning(SinkSignal::Logs), CollectorReply::Refused { why } if why.contains("too much JSON"))
+        );
+        let taken = answer(202, "application/json", "{}").meaning(SinkSignal::Logs);
         assert_eq!(taken, CollectorReply::Taken { rejected: 0 });
     }
 }

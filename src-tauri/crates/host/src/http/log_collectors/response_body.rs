@@ -1,8 +1,9 @@
-//! The two messages that a collector may answer with, in JSON or protobuf: `ExportLogsServiceResponse` of OTLP, and
-//! `google.rpc.Status`.
+//! The messages that a collector may answer with, in JSON or protobuf: `ExportLogsServiceResponse` or
+//! `ExportTraceServiceResponse` of OTLP, and `google.rpc.Status`.
 //!
-//! Only numbers are read. Both messages are small and fixed, so they are read here without a library for protobuf.
+//! Only numbers are read. These messages are small and fixed, so they are read here without a library for protobuf.
 
+use domain::audit::log_sink::SinkSignal;
 use serde_json::{Map, Value};
 
 /// What a body claims to be. A closed list, because the header can hold any text.
@@ -46,17 +47,18 @@ impl BodyKind {
     }
 }
 
-/// Records that an `ExportLogsServiceResponse` says were rejected; `None` when the body is no such message.
+/// Records or spans that the response to a request of this signal says were rejected; `None` when the body is no such
+/// message. In protobuf the messages of both signals are alike.
 ///
 /// The empty message is one, in JSON `{}` and in protobuf no bytes at all, which collectors send with any type. A message
 /// that has fields and none that OTLP knows is taken for the answer of another program.
-pub(super) fn rejected_records(kind: BodyKind, body: &[u8]) -> Option<u64> {
+pub(super) fn rejected_items(signal: SinkSignal, kind: BodyKind, body: &[u8]) -> Option<u64> {
     if body.is_empty() {
         return Some(0);
     }
     match kind {
         // Without a type it is read as what was sent.
-        BodyKind::Json | BodyKind::Unnamed => rejected_in_json(body),
+        BodyKind::Json | BodyKind::Unnamed => rejected_in_json(signal, body),
         BodyKind::Protobuf => rejected_in_protobuf(body),
         BodyKind::Html | BodyKind::PlainText | BodyKind::Xml | BodyKind::Other => None,
     }
@@ -102,7 +104,7 @@ fn field<'a>(message: &'a Map<String, Value>, name: &str, original: &str) -> Opt
     message.get(name).or_else(|| message.get(original)).filter(|value| !value.is_null())
 }
 
-fn rejected_in_json(body: &[u8]) -> Option<u64> {
+fn rejected_in_json(signal: SinkSignal, body: &[u8]) -> Option<u64> {
     let Value::Object(response) = serde_json::from_slice(body).ok()? else { return None };
     let is_known = response.contains_key("partialSuccess") || response.contains_key("partial_success");
     if !is_known && !response.is_empty() {
@@ -114,8 +116,11 @@ fn rejected_in_json(body: &[u8]) -> Option<u64> {
         return None;
     }
     // A number of 64 bits is a text in this encoding, and may be a number.
-    field(partial, "rejectedLogRecords", "rejected_log_records")
-        .map_or(Some(0), |count| count.as_u64().or_else(|| count.as_str()?.parse().ok()))
+    let count = match signal {
+        SinkSignal::Logs => field(partial, "rejectedLogRecords", "rejected_log_records"),
+        SinkSignal::Traces => field(partial, "rejectedSpans", "rejected_spans"),
+    };
+    count.map_or(Some(0), |count| count.as_u64().or_else(|| count.as_str()?.parse().ok()))
 }
 
 fn rejected_in_protobuf(body: &[u8]) -> Option<u64> {
@@ -201,6 +206,7 @@ mod tests {
     use super::*;
 
     const JSON: BodyKind = BodyKind::Json;
+    const LOGS: SinkSignal = SinkSignal::Logs;
 
     #[test]
     fn only_a_response_of_otlp_in_json_counts_as_one() {
@@ -225,9 +231,19 @@ mod tests {
             ("{", None),
             ("<html></html>", None),
         ] {
-            assert_eq!(rejected_records(JSON, body.as_bytes()), rejected, "{body}");
-            assert_eq!(rejected_records(BodyKind::Unnamed, body.as_bytes()), rejected, "without a type: {body}");
+            assert_eq!(rejected_items(LOGS, JSON, body.as_bytes()), rejected, "{body}");
+            assert_eq!(rejected_items(LOGS, BodyKind::Unnamed, body.as_bytes()), rejected, "without a type: {body}");
         }
+    }
+
+    #[test]
+    fn spans_are_rejected_under_their_own_name() {
+        let rejected = |body: &str| rejected_items(SinkSignal::Traces, JSON, body.as_bytes());
+        assert_eq!(rejected(r#"{"partialSuccess": {"rejectedSpans": "2", "errorMessage": "too old"}}"#), Some(2));
+        assert_eq!(rejected(r#"{"partial_success": {"rejected_spans": 3}}"#), Some(3));
+        assert_eq!(rejected(r#"{"partialSuccess": {"rejectedLogRecords": 4}}"#), Some(0), "no field of this message");
+        assert_eq!((rejected("{}"), rejected(r#"{"status": "ok"}"#)), (Some(0), None));
+        assert_eq!(rejected_items(SinkSignal::Traces, BodyKind::Protobuf, &[0x0a, 0x02, 0x08, 0x02]), Some(2));
     }
 
     #[test]
@@ -247,7 +263,7 @@ mod tests {
             (&b"<html></html>"[..], None),
             (&b"ok"[..], None),
         ] {
-            assert_eq!(rejected_records(BodyKind::Protobuf, body), rejected, "{body:02x?}");
+            assert_eq!(rejected_items(LOGS, BodyKind::Protobuf, body), rejected, "{body:02x?}");
         }
     }
 
@@ -255,7 +271,11 @@ mod tests {
     fn what_is_neither_json_nor_protobuf_is_no_response_unless_it_is_empty() {
         for kind in ["text/html", "text/plain; charset=utf-8", "application/xml", "application/problem+json", "hush"] {
             let kind = BodyKind::of(Some(kind));
-            assert_eq!((rejected_records(kind, b"{}"), rejected_records(kind, b"")), (None, Some(0)), "{kind:?}");
+            assert_eq!(
+                (rejected_items(LOGS, kind, b"{}"), rejected_items(LOGS, kind, b"")),
+                (None, Some(0)),
+                "{kind:?}"
+            );
         }
         assert_eq!(BodyKind::of(Some(" Application/JSON ; charset=utf-8")), JSON);
         assert_eq!(BodyKind::of(Some("application/x-protobuf")), BodyKind::Protobuf);
@@ -275,20 +295,20 @@ mod tests {
     fn any_two_bytes_and_any_part_of_a_response_are_read_without_a_fault() {
         let whole = [0x0a, 0x07, 0x08, 0xac, 0x02, 0x12, 0x02, b'n', b'o'];
         for end in 1..whole.len() {
-            assert_eq!(rejected_records(BodyKind::Protobuf, &whole[..end]), None, "cut off after {end} bytes");
+            assert_eq!(rejected_items(LOGS, BodyKind::Protobuf, &whole[..end]), None, "cut off after {end} bytes");
         }
         let is_response = |first: u8, second: u8| {
             let body = [first, second];
             // A code of 16 is below the bytes of text.
             assert_eq!(status_code(BodyKind::Protobuf, &body).is_some(), first == 0x08 && second <= 16, "{body:02x?}");
-            rejected_records(BodyKind::Protobuf, &body).is_some()
+            rejected_items(LOGS, BodyKind::Protobuf, &body).is_some()
         };
         let responses = (0..=u8::MAX).flat_map(|first| (0..=u8::MAX).map(move |second| (first, second)));
         let found: Vec<_> = responses.filter(|(first, second)| is_response(*first, *second)).collect();
         assert_eq!(found, [(0x0a, 0x00)], "the empty partial success");
         let longest = [&[0x0a, 0x0a, 0x08][..], &[0xff; 8], &[0x7f]].concat();
-        assert_eq!(rejected_records(BodyKind::Protobuf, &longest), Some(i64::MAX.unsigned_abs()));
+        assert_eq!(rejected_items(LOGS, BodyKind::Protobuf, &longest), Some(i64::MAX.unsigned_abs()));
         let endless = [&[0x0a, 0x0b, 0x08][..], &[0xff; 10]].concat();
-        assert_eq!(rejected_records(BodyKind::Protobuf, &endless), None, "a number of more than ten bytes");
+        assert_eq!(rejected_items(LOGS, BodyKind::Protobuf, &endless), None, "a number of more than ten bytes");
     }
 }

@@ -360,3 +360,38 @@ async fn figures_of_the_seventh_schema_read_as_passed_and_in_the_window_alike() 
     assert_eq!(figures, [(61_402, Exactness::About, 61_402, Exactness::About)]);
     new.close().await;
 }
+
+#[tokio::test]
+async fn a_sink_of_an_earlier_schema_sends_log_records_alone_and_goes_on_where_it_was() {
+    use domain::audit::log_sink::{LogSink, SinkFailure, SinkProgress, SinkSignal};
+    use domain::ports::SinkStore as _;
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let before: Vec<Migration> = KNOWN.iter().copied().filter(|step| step.version < 30).collect();
+    open_with(&path, &before, &[], 1_000).await.expect("the schema before opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let sinks = "INSERT INTO otlp_sinks (id, url, headers, next_number, taken, failure, failing_since, paused, skipped, \
+                 rejected, rejected_since) VALUES \
+                 (1, 'https://collector.example/otlp/v1/logs', '[\"X-Key\"]', 7, 90, 'answered 401', 80, 1, 3, 2, 70), \
+                 (2, 'http://127.0.0.1:4318/v1/logs', '[]', 1, NULL, NULL, NULL, 0, 0, 0, NULL)";
+    sqlx::query(sinks).execute(&mut old).await.expect("sinks as they were");
+    old.close().await.expect("closes");
+
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    let stored = new.sinks().await.expect("they read").sinks;
+    let at = Timestamp::from_millis;
+    let paused = SinkProgress {
+        taken: Some(at(90)),
+        failure: Some(SinkFailure { why: "answered 401".into(), since: at(80), is_paused: true }),
+        skipped: 3,
+        rejected: 2,
+        rejected_since: Some(at(70)),
+        ..SinkProgress::new(7)
+    };
+    let (logs, key) = (&[SinkSignal::Logs], vec!["X-Key".to_owned()]);
+    let mut first = LogSink::new(1, "https://collector.example/otlp".into(), key, logs, 7);
+    first.signals.insert(SinkSignal::Logs, paused);
+    assert_eq!(stored, [first, LogSink::new(2, "http://127.0.0.1:4318".into(), Vec::new(), logs, 1)]);
+}

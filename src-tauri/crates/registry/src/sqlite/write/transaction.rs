@@ -76,7 +76,9 @@ impl BatchShape {
             Mutation::PutPause(row) => alike(26, row.audit.len()),
             Mutation::Sign(row) => alike(row.shape(), row.audit().len()),
             Mutation::Receipts(write) => alike(write.shape(), 0),
-            Mutation::PutSink(write) => alike(write.shape(), write.audit().len()),
+            Mutation::PutSink(write) => {
+                Self { kind: write.shape(), parts: [write.audit().len(), write.signals(), 0, 0, 0, 0] }
+            }
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Sinks of the audit log in memory.
 
 use domain::audit::AuditEvent;
-use domain::audit::log_sink::LogSink;
-use domain::ports::{PortFuture, RegistryError, SinkStore, SinkUnit, StoredSinks};
+use domain::ports::{PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks};
 
 use crate::memory_registry::MemoryRegistry;
 use crate::memory_registry::checkpoints::ORIGIN;
@@ -24,13 +23,12 @@ impl SinkStore for MemoryRegistry {
         Box::pin(async move { done })
     }
 
-    fn note_sink(&self, sink: LogSink) -> PortFuture<'_, Result<(), RegistryError>> {
+    fn note_sink(&self, note: SinkNote) -> PortFuture<'_, Result<(), RegistryError>> {
         let done = self.with(|state, _| {
-            if let Some(stored) = state.sinks.get_mut(&sink.id) {
-                // What people chose stays as it is.
-                let (url, headers) = (stored.url.clone(), stored.headers.clone());
-                *stored = LogSink { url, headers, ..sink };
-            }
+            let SinkNote { sink, signal, progress } = note;
+            let stored = state.sinks.get_mut(&sink).and_then(|stored| stored.signals.get_mut(&signal));
+            // What people chose stays as it is.
+            stored.into_iter().for_each(|stored| stored.clone_from(&progress));
         });
         Box::pin(async move { done })
     }

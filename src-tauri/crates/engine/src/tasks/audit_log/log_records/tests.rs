@@ -5,66 +5,7 @@ use std::collections::BTreeMap;
 use domain::time::Timestamp;
 
 use super::*;
-
-/// What a field is in `opentelemetry-proto` 1.10, and how proto3 JSON writes it.
-#[derive(Clone, Copy)]
-enum ProtoField {
-    Text,
-    /// `int64`, `fixed64`: a decimal text.
-    Whole64,
-    /// An enumeration or a number of 32 bits.
-    Number,
-    Bool,
-    Message(&'static str),
-    Many(&'static str),
-}
-
-fn message(name: &str) -> &'static [(&'static str, ProtoField)] {
-    use ProtoField::{Bool, Many, Message, Number, Text, Whole64};
-    match name {
-        "ExportLogsServiceRequest" => &[("resourceLogs", Many("ResourceLogs"))],
-        "ResourceLogs" => &[("resource", Message("Resource")), ("scopeLogs", Many("ScopeLogs")), ("schemaUrl", Text)],
-        "Resource" => &[("attributes", Many("KeyValue"))],
-        "ScopeLogs" => &[("scope", Message("Scope")), ("logRecords", Many("LogRecord")), ("schemaUrl", Text)],
-        "Scope" => &[("name", Text), ("version", Text), ("attributes", Many("KeyValue"))],
-        "LogRecord" => &[
-            ("timeUnixNano", Whole64),
-            ("observedTimeUnixNano", Whole64),
-            ("severityNumber", Number),
-            ("severityText", Text),
-            ("body", Message("AnyValue")),
-            ("attributes", Many("KeyValue")),
-            ("eventName", Text),
-        ],
-        "KeyValue" => &[("key", Text), ("value", Message("AnyValue"))],
-        "AnyValue" => &[("stringValue", Text), ("boolValue", Bool), ("intValue", Whole64)],
-        other => panic!("no message `{other}`"),
-    }
-}
-
-fn check(name: &str, value: &Value) {
-    let members = value.as_object().unwrap_or_else(|| panic!("{name} is an object: {value}"));
-    assert!(name != "AnyValue" || members.len() == 1, "one of its kinds: {value}");
-    for (key, value) in members {
-        let field = message(name).iter().find(|(known, _)| known == key);
-        let (_, field) = field.unwrap_or_else(|| panic!("{name} has no field `{key}`"));
-        let fits = match field {
-            ProtoField::Text => value.is_string(),
-            ProtoField::Whole64 => value.as_str().is_some_and(|text| text.parse::<i64>().is_ok()),
-            ProtoField::Number => value.as_u64().is_some_and(|number| u32::try_from(number).is_ok()),
-            ProtoField::Bool => value.is_boolean(),
-            ProtoField::Message(of) => {
-                check(of, value);
-                true
-            }
-            ProtoField::Many(of) => {
-                value.as_array().expect("a list").iter().for_each(|one| check(of, one));
-                true
-            }
-        };
-        assert!(fits, "{name}.{key} is written as its type wants: {value}");
-    }
-}
+use crate::tasks::audit_log::otlp_json::schema::check;
 
 fn row(number: u64) -> AuditRow {
     AuditRow {

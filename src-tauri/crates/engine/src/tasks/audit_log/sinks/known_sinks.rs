@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use domain::audit::log_sink::LogSink;
+use domain::audit::log_sink::{LogSink, SinkProgress, SinkSignal};
 use domain::ports::LogCollectors;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -27,17 +27,29 @@ pub(crate) struct SinkState {
     pub(super) looks: watch::Sender<u64>,
 }
 
+/// One signal of one sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SentSignal {
+    pub(super) sink: u32,
+    pub(super) signal: SinkSignal,
+}
+
 /// A sink, and which change by people it is the outcome of: what was begun before the last one ends.
 #[derive(Clone)]
 pub(super) struct KnownSink {
     pub(super) sink: LogSink,
-    change: u64,
+    pub(super) change: u64,
 }
 
 impl SinkState {
     /// Takes the sinks as they are stored, when the core starts.
     pub(super) fn take(&self, stored: Vec<LogSink>) {
         *self.sinks.lock() = stored.into_iter().map(|sink| (sink.id, KnownSink { sink, change: 0 })).collect();
+    }
+
+    /// The name of the log; empty before the sinks were read.
+    pub(super) fn log(&self) -> &str {
+        self.log.get().map_or("", String::as_str)
     }
 
     /// Rows may be there that no commit told of.
@@ -53,11 +65,12 @@ impl SinkState {
         self.sinks.lock().get(&id).cloned()
     }
 
-    /// Takes what was learned, unless the sink was changed or removed meanwhile.
-    pub(super) fn learn(&self, learned: KnownSink) {
+    /// Takes what was learned of a signal, unless the sink was changed or removed since this change.
+    pub(super) fn learn(&self, of: SentSignal, change: u64, learned: SinkProgress) {
         let mut sinks = self.sinks.lock();
-        if let Some(known) = sinks.get_mut(&learned.sink.id).filter(|known| known.change == learned.change) {
-            *known = learned;
+        let known = sinks.get_mut(&of.sink).filter(|known| known.change == change);
+        if let Some(progress) = known.and_then(|known| known.sink.signals.get_mut(&of.signal)) {
+            *progress = learned;
         }
         drop(sinks);
         self.learned.send_modify(|count| *count += 1);
@@ -75,10 +88,14 @@ impl SinkState {
         });
     }
 
-    /// Sinks that get rows, each with its last change.
-    pub(super) fn active(&self) -> Vec<(u32, u64)> {
+    /// Signals that are sent, each with the last change of its sink.
+    pub(super) fn active(&self) -> Vec<(SentSignal, u64)> {
         let sinks = self.sinks.lock();
-        sinks.iter().filter(|(_, known)| !known.sink.is_paused()).map(|(id, known)| (*id, known.change)).collect()
+        let signals = sinks.values().flat_map(|known| {
+            let sent = known.sink.signals.iter().filter(|(_, progress)| !progress.is_paused());
+            sent.map(|(signal, _)| (SentSignal { sink: known.sink.id, signal: *signal }, known.change))
+        });
+        signals.collect()
     }
 
     /// Waits until a person changed a sink after this change, or removed it.

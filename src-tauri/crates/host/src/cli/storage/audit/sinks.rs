@@ -1,4 +1,4 @@
-//! `taskwarden audit sinks`: collectors to which the core sends each row of the audit log.
+//! `taskwarden audit sinks`: collectors to which the core sends each row of the audit log, each task that ended, or both.
 //!
 //! Only asks and prints. Values of headers come from the environment or a hidden prompt, never from arguments.
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use api::calls::Nothing;
 use api::calls::core::sinks::{AddSink, OneSink, ResumeSink};
-use api::dto::core::sink::{SinkDto, SinkList};
-use clap::{Args, Subcommand};
+use api::dto::core::sink::{SignalDto, SinkDto, SinkList};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::core_client::CoreClient;
 use crate::cli::input::secrets::take_secrets;
@@ -19,12 +19,12 @@ use crate::config::Config;
 /// Commands about sinks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SinkCommand {
-    /// List the collectors, how far rows came, and why they wait.
+    /// List the collectors, what each is sent, how far that came, and why it waits.
     List,
-    /// Send each row to one more collector.
+    /// Send to one more collector.
     #[command(subcommand)]
     Add(SinkKind),
-    /// Send rows to a collector no longer, and forget its headers. What it has stays.
+    /// Send nothing to a collector any more, and forget its headers. What it has stays.
     Remove(RemoveSinkArgs),
     /// Send again to a collector that refused and is paused, or try now one that is tried again later.
     Resume(ResumeSinkArgs),
@@ -33,20 +33,41 @@ pub(crate) enum SinkCommand {
 /// What the collector speaks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SinkKind {
-    /// OTLP over HTTP, as the OpenTelemetry Collector and most log systems take it.
+    /// OTLP over HTTP, as the OpenTelemetry Collector and most systems for logs and traces take it.
     Otlp(OtlpArgs),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SignalArg {
+    /// Each row of the audit log as a log record.
+    Logs,
+    /// Each task that ended as a span.
+    Traces,
+}
+
+impl SignalArg {
+    const fn signal(self) -> SignalDto {
+        match self {
+            Self::Logs => SignalDto::Logs,
+            Self::Traces => SignalDto::Traces,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OtlpArgs {
-    /// The address of the collector; `/v1/logs` is added where it is missing. `http` only on this machine.
+    /// The address of the collector, to which `/v1/logs` and `/v1/traces` are added. `http` only on this machine.
     #[arg(value_name = "URL")]
     url: String,
+    /// What it is sent; `logs,traces` sends both.
+    #[arg(long, value_enum, value_name = "SIGNALS", value_delimiter = ',', default_values_t = [SignalArg::Logs])]
+    signals: Vec<SignalArg>,
     /// The name of an HTTP header with a secret value, such as `Authorization`. The value is read from this environment
     /// variable, or asked for.
     #[arg(long = "header", value_name = "NAME[=VARIABLE]")]
     headers: Vec<String>,
-    /// The first row that is sent; 1 sends all that are kept. Default: the row that records this.
+    /// The first row that is sent; of tasks, those that ended from this row on. 1 sends all that are kept. Default: the row
+    /// that records this.
     #[arg(long, value_name = "NUMBER")]
     first: Option<u64>,
 }
@@ -80,10 +101,11 @@ pub(super) async fn run(command: SinkCommand, config: &Config, screen: &Screen) 
             let core = CoreClient::attach_or_read(config).await?;
             list(&core.request("audit.sinks", &Nothing {}).await?, screen)
         }
-        SinkCommand::Add(SinkKind::Otlp(OtlpArgs { url, headers, first })) => {
+        SinkCommand::Add(SinkKind::Otlp(OtlpArgs { url, signals, headers, first })) => {
             let core = CoreClient::attach(config)?;
             let headers = values(&headers, screen).await?;
-            let added: SinkDto = core.request("audit.addSink", &AddSink { url, headers, first }).await?;
+            let signals = signals.into_iter().map(SignalArg::signal).collect();
+            let added: SinkDto = core.request("audit.addSink", &AddSink { url, signals, headers, first }).await?;
             show(&added, screen)
         }
         SinkCommand::Remove(RemoveSinkArgs { id }) => {
@@ -91,7 +113,7 @@ pub(super) async fn run(command: SinkCommand, config: &Config, screen: &Screen) 
             if screen.is_json() {
                 return screen.json(&left);
             }
-            screen.line(&format!("Rows are not sent to sink {id} any more, and its headers are forgotten."));
+            screen.line(&format!("Nothing is sent to sink {id} any more, and its headers are forgotten."));
             Ok(DONE)
         }
         SinkCommand::Resume(ResumeSinkArgs { id, headers }) => {
@@ -113,16 +135,22 @@ fn show(sink: &SinkDto, screen: &Screen) -> CommandResult {
     if screen.is_json() {
         return screen.json(sink);
     }
-    screen.line(&one_line(&sink.sentence()));
-    if sink.paused {
+    say(sink, screen);
+    if sink.is_paused() {
         screen.note(&format!(
             "Rows wait until `taskwarden audit sinks resume {0}`; `taskwarden audit sinks remove {0}` ends it.",
             sink.id
         ));
-    } else if sink.trouble.is_some() {
+    } else if sink.signals.iter().any(|signal| signal.trouble.is_some()) {
         screen.note("It is tried again by itself, and `taskwarden audit sinks list` shows how it goes.");
     }
     Ok(DONE)
+}
+
+fn say(sink: &SinkDto, screen: &Screen) {
+    for sentence in sink.sentences() {
+        screen.line(&one_line(&sentence));
+    }
 }
 
 fn list(all: &SinkList, screen: &Screen) -> CommandResult {
@@ -130,10 +158,10 @@ fn list(all: &SinkList, screen: &Screen) -> CommandResult {
         return screen.json(all);
     }
     if all.sinks.is_empty() {
-        screen.line("Rows are not sent anywhere. `taskwarden audit sinks add otlp URL` names a collector.");
+        screen.line("Nothing is sent anywhere. `taskwarden audit sinks add otlp URL` names a collector.");
     }
     for sink in &all.sinks {
-        screen.line(&one_line(&sink.sentence()));
+        say(sink, screen);
     }
     Ok(DONE)
 }
