@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tests::collector::{Collector, CollectorAnswer, attribute};
+use tests::collector::{self, Collector, CollectorAnswer, attribute};
 use tests::home::{Core, Home, wait_for};
 use tests::peers::free_port;
 
@@ -97,6 +97,21 @@ fn a_collector_gets_each_row_once_and_in_order_with_what_the_row_says() {
     let recorded = home.json(["audit", "list", "--verb", "sinkAdded", "--json"]);
     let note = recorded["rows"][0]["note"].as_str().expect("a note");
     assert_eq!(note, format!("sink 1, {}, logs from row 1", collector.url()), "who named it is on record");
+
+    let file = home.path().join("rows.otlp");
+    let path = file.display().to_string();
+    let exported = home.json(["audit", "export", "--format", "otlp", "--verb", "agentAdded", "-o", &path, "--json"]);
+    assert!(exported["proves"].as_str().is_some_and(|proves| proves.contains("proves nothing")), "{exported}");
+    let lines = std::fs::read_to_string(&file).expect("the file is there");
+    let requests = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let records: Vec<Value> = requests.flat_map(|request| collector::records(&request)).collect();
+    let sent = taken.iter().filter(|record| record["eventName"] == "taskwarden.audit.agentAdded");
+    assert!(
+        records.iter().eq(sent) && records.len() == 3,
+        "a file has the records that the collector has: {records:?}"
+    );
+    let gaps = home.run(["audit", "export", "--format", "otlp", "--gaps", "stubs", "-o", &path]);
+    assert!(gaps.code == 2 && gaps.err.contains("`--gaps`: a file in this format"), "{gaps:?}");
 
     let removed = home.run(["audit", "sinks", "remove", "1"]);
     assert_eq!(removed.code, 0, "{removed:?}");

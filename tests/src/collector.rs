@@ -75,8 +75,7 @@ impl CollectorRequest {
     /// Its log records.
     #[must_use]
     pub fn records(&self) -> Vec<Value> {
-        let records = self.body.pointer("/resourceLogs/0/scopeLogs/0/logRecords").and_then(Value::as_array);
-        records.cloned().unwrap_or_default()
+        records(&self.body)
     }
 
     /// Its spans.
@@ -167,6 +166,13 @@ impl Drop for Collector {
             runtime.shutdown_background();
         }
     }
+}
+
+/// The log records of a request.
+#[must_use]
+pub fn records(request: &Value) -> Vec<Value> {
+    let records = request.pointer("/resourceLogs/0/scopeLogs/0/logRecords").and_then(Value::as_array);
+    records.cloned().unwrap_or_default()
 }
 
 /// An attribute of a record, whatever its kind, as a text.

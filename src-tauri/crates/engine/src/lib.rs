@@ -52,6 +52,7 @@ pub use servers::open_connection::OpenConnection;
 pub use servers::person_acts::process::ServerProcess;
 pub use servers::person_acts::sign_in::{SignInStarted, SignInStatus};
 pub use tasks::audit_log::anchors::{AnchorStatus, AnchorTrouble};
+pub use tasks::audit_log::log_records::otlp_lines;
 pub use tasks::audit_log::sinks::NewSink;
 pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;

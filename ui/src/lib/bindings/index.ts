@@ -1109,7 +1109,7 @@ text: string,
 proves: string, };
 
 /** In which format rows are written. */
-export type ExportFormat = "jsonl" | "csv";
+export type ExportFormat = "jsonl" | "csv" | "otlp";
 
 /** What an export holds of rows that do not match. */
 export type ExportGaps = "stubs" | "hashes";

@@ -7,7 +7,7 @@
 pub(crate) mod anchors;
 pub(crate) mod call_receipts;
 pub(crate) mod checkpoints;
-mod log_records;
+pub(crate) mod log_records;
 mod otlp_json;
 pub(crate) mod sinks;
 mod task_spans;

@@ -10,6 +10,7 @@ mod lines;
 use domain::audit::Verb;
 use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
 use domain::time::Timestamp;
+use engine::otlp_lines;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use verify::export::{GapKind, Trailer};
@@ -32,6 +33,8 @@ pub enum ExportFormat {
     Jsonl,
     /// A table for a spreadsheet, of the rows that match. It proves nothing.
     Csv,
+    /// Log records of OpenTelemetry, of the rows that match, one request on each line. It proves nothing.
+    Otlp,
 }
 
 /// What an export holds of rows that do not match.
@@ -66,6 +69,15 @@ impl ExportFormat {
         match self {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
+            Self::Otlp => "otlp",
+        }
+    }
+
+    /// Whether `taskwarden-verify` checks it, and it ends with a trailer.
+    const fn has_proof(self) -> bool {
+        match self {
+            Self::Jsonl => true,
+            Self::Csv | Self::Otlp => false,
         }
     }
 }
@@ -160,7 +172,7 @@ fn fixed(filter: RowFilter) -> AuditFilterDto {
 
 /// What a file proves, in a sentence.
 fn proves(format: ExportFormat, filter: &AuditFilter, gaps: ExportGaps, first: u64, last: u64) -> String {
-    if format == ExportFormat::Csv {
+    if !format.has_proof() {
         return "The file is a copy to read and proves nothing; `--format jsonl` writes one that can be verified."
             .into();
     }
@@ -227,7 +239,7 @@ impl Api {
         let asked = row_filter(&filter);
         (filter.first, filter.last) = (Some(first), Some(last));
         let range = last.saturating_sub(first).saturating_add(1);
-        let has_stubs = format == ExportFormat::Jsonl && gaps == ExportGaps::Stubs;
+        let has_stubs = format.has_proof() && gaps == ExportGaps::Stubs;
         if has_stubs && range > self.policy.audit.export_stubs_max {
             return Err(too_large(range, self.policy.audit.export_stubs_max));
         }
@@ -235,7 +247,7 @@ impl Api {
             "{}: {matching} of rows {first} to {last}, filter {}",
             match format {
                 ExportFormat::Jsonl => format!("{} with {}", format.word(), gaps.word()),
-                ExportFormat::Csv => format.word().to_owned(),
+                ExportFormat::Csv | ExportFormat::Otlp => format.word().to_owned(),
             },
             serde_json::to_string(&asked).map_err(|error| ApiError::unwritable(&error))?
         );
@@ -256,6 +268,7 @@ impl Api {
                 self.manifest(asked, gaps, &checkpoint, range).await?
             }
             ExportFormat::Csv => csv_lines::head()?,
+            ExportFormat::Otlp => String::new(),
         };
         Ok(ExportBegun { proves: proves(format, &filter, gaps, first, last), next, first, last, matching, text })
     }
@@ -296,7 +309,7 @@ impl Api {
             (ExportFormat::Jsonl, ExportGaps::Stubs) => {
                 AuditFilter { first: filter.first, last: filter.last, ..AuditFilter::default() }
             }
-            (ExportFormat::Jsonl, ExportGaps::Hashes) | (ExportFormat::Csv, _) => filter.clone(),
+            (ExportFormat::Jsonl, ExportGaps::Hashes) | (ExportFormat::Csv | ExportFormat::Otlp, _) => filter.clone(),
         };
         let query = AuditQuery {
             filter: wanted,
@@ -316,6 +329,11 @@ impl Api {
         match (input.format, input.gaps) {
             (ExportFormat::Csv, _) => {
                 part.text = csv_lines::rows(&self.audit_row_dtos(&page.rows).await?)?;
+                part.rows = part.rows.saturating_add(u64::try_from(page.rows.len()).unwrap_or(u64::MAX));
+            }
+            (ExportFormat::Otlp, _) => {
+                let log = self.registry.sinks().await?.origin;
+                part.text = otlp_lines(&log, &page.rows, self.policy.audit.sink_bytes);
                 part.rows = part.rows.saturating_add(u64::try_from(page.rows.len()).unwrap_or(u64::MAX));
             }
             (ExportFormat::Jsonl, ExportGaps::Stubs) => {
@@ -345,7 +363,7 @@ impl Api {
                 let ExportPart { rows, stubs, receipts, .. } = part;
                 part.next = Some(ReadExport { after, rows, stubs, receipts, ..input });
             }
-            Some(_) | None if input.format == ExportFormat::Csv => {}
+            Some(_) | None if !input.format.has_proof() => {}
             Some(_) | None => {
                 let ExportPart { rows, stubs, receipts, .. } = part;
                 part.text.push_str(&lines::trailer(Trailer { rows, stubs, receipts })?);

@@ -151,5 +151,19 @@ pub(crate) fn request(origin: &str, rows: &[AuditRow], most_bytes: usize) -> Log
     LogRequest { body, rows: taken }
 }
 
+/// Rows of the log with this name as lines of a file: each is one request of at most so many bytes, as the file receiver
+/// of a collector (`otlpjsonfile`) reads them.
+#[must_use]
+pub fn otlp_lines(origin: &str, rows: &[AuditRow], most_bytes: usize) -> String {
+    let (mut lines, mut left) = (String::new(), rows);
+    while !left.is_empty() {
+        let LogRequest { body, rows } = request(origin, left, most_bytes);
+        lines.push_str(&body);
+        lines.push('\n');
+        left = left.get(rows.max(1)..).unwrap_or_default();
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests;

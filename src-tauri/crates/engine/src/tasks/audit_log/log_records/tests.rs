@@ -124,3 +124,19 @@ fn a_request_ends_before_it_has_too_many_bytes_and_is_never_empty() {
     assert_eq!(records(&half.body).len(), half.rows, "what is counted is what is there");
     assert_eq!(request("taskwarden/l0g", &rows, 1).rows, 1, "a row is sent however long it is");
 }
+
+#[test]
+fn a_file_for_a_collector_has_every_row_once_in_lines_that_are_requests() {
+    let rows: Vec<AuditRow> = (1..=20).map(row).collect();
+    let whole = request("taskwarden/l0g", &rows, usize::MAX).body.len();
+    let text = otlp_lines("taskwarden/l0g", &rows, whole / 3);
+    let uids: Vec<String> = text
+        .lines()
+        .flat_map(records)
+        .filter_map(|record| record["attributes"][0]["value"]["stringValue"].as_str().map(str::to_owned))
+        .collect();
+    assert!(text.lines().count() > 2 && text.ends_with('\n'), "{} lines", text.lines().count());
+    assert_eq!(uids, (1..=20).map(|number| format!("l0g/{number}")).collect::<Vec<_>>());
+    assert_eq!(otlp_lines("taskwarden/l0g", &rows, 1).lines().count(), 20, "a row has a line however long it is");
+    assert!(otlp_lines("taskwarden/l0g", &[], 1).is_empty());
+}

@@ -24,6 +24,8 @@ enum FormatArg {
     Jsonl,
     /// A table for a spreadsheet, which proves nothing.
     Csv,
+    /// OpenTelemetry log records, as a sink sends them and a collector reads them from a file; proves nothing.
+    Otlp,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -102,15 +104,16 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
     (asked.filter.first, asked.filter.last) = (first, last);
     asked.format = match format {
         FormatArg::Jsonl => ExportFormat::Jsonl,
-        FormatArg::Csv if gaps.is_some() => {
-            return Err(ApiError::new(
-                Code::Usage,
-                "`--gaps`: a file in the format csv holds the rows that match and nothing else",
-                "Leave out `--gaps`, or take `--format jsonl`.",
-            ));
-        }
         FormatArg::Csv => ExportFormat::Csv,
+        FormatArg::Otlp => ExportFormat::Otlp,
     };
+    if gaps.is_some() && asked.format != ExportFormat::Jsonl {
+        return Err(ApiError::new(
+            Code::Usage,
+            "`--gaps`: a file in this format holds the rows that match and nothing else",
+            "Leave out `--gaps`, or take `--format jsonl`.",
+        ));
+    }
     asked.gaps = match gaps {
         Some(GapsArg::Stubs) | None => ExportGaps::Stubs,
         Some(GapsArg::Hashes) => ExportGaps::Hashes,
