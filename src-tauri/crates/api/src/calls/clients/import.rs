@@ -67,7 +67,7 @@ pub struct ImportedServer {
     pub why: Option<String>,
 }
 
-/// An entry that stands where it was shown.
+/// An entry that was found again where the person saw it.
 #[derive(Clone, Copy)]
 struct Found<'a> {
     file: &'a ClientFile,

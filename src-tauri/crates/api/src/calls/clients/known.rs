@@ -95,12 +95,12 @@ fn keeps(live: &LiveCore, server: &Server, is_right: impl Fn(&str, &str) -> bool
     })
 }
 
-/// Names what an entry means without the values that it leaves open. A variable of the environment is the same in all
-/// files, in whatever form a program writes it; any other is one of its own file.
+/// Names what an entry means without the values that it leaves open. A variable of the environment with the same default
+/// is the same in all files, in whatever form a program writes it; any other is one of its own file.
 pub(super) fn identity(path: &Path, launch: &ClientLaunch) -> String {
     let named = |is_environment: bool| if is_environment { None } else { Some(path.display().to_string()) };
     let values = launch.variables.iter().map(|variable| {
-        let stands_for = json!([variable.name, named(variable.is_environment)]).to_string();
+        let stands_for = json!([variable.name, variable.default, named(variable.is_environment)]).to_string();
         (variable.name.clone(), stands_for)
     });
     // Every variable has a value here.
@@ -137,6 +137,9 @@ mod tests {
         assert_eq!(of(one, "${input:KEY}", false), of(one, "${input:KEY}", false));
         assert_ne!(of(one, "${input:KEY}", false), of(other, "${input:KEY}", false));
         assert_ne!(of(one, "${KEY}", true), of(one, "${input:KEY}", false));
+        let mut with_default = launch("${KEY:-x}", true);
+        with_default.variables.iter_mut().for_each(|variable| variable.default = Some("x".into()));
+        assert_ne!(identity(one, &with_default), of(one, "${KEY}", true), "without a value they differ");
         let literal = ClientLaunch { variables: Vec::new(), ..launch("${KEY}", true) };
         assert_ne!(identity(one, &literal), of(one, "${KEY}", true), "a text that looks like one is none");
     }
