@@ -99,6 +99,9 @@ pub(crate) fn read(path: &Path) -> Result<String, TokenFileError> {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         // Of the open file: what the path names may be replaced meanwhile.
         let facts = file.metadata()?;
+        if facts.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
         if facts.permissions().mode() & 0o077 != 0 {
             return Err(TokenFileError::OthersCanRead);
         }

@@ -57,7 +57,8 @@ fn unusable(file: &Path, why: &TokenFileError) -> ApiError {
             Code::Refused,
             format!("the token in `{name}` is not used, because others can read the file"),
             format!(
-                "Run `chmod 600 {quoted}`. If others may have read it, revoke the token with `taskwarden control revoke NAME`."
+                "If it is the file of the token, run `chmod 600 {quoted}`. If others may have read it, revoke the token with \
+                 `taskwarden control revoke NAME`."
             ),
         ),
         TokenFileError::NotYours => ApiError::new(

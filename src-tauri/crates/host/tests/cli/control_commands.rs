@@ -180,6 +180,12 @@ fn a_file_that_others_can_read_or_that_has_no_control_token_is_refused() {
     std::fs::write(&file, "twc_".repeat(1_000)).expect("a file");
     assert!(programs.refused(&file, &["tasks", "list"], 2).contains("no control token in"), "a long file");
     std::fs::remove_file(&file).expect("it is removed");
+    let folder = programs.home.folder("folder", &[]);
+    let no_file = programs.refused(&folder, &["tasks", "list"], 2);
+    assert!(
+        no_file.contains("cannot be read") && !no_file.contains("chmod"),
+        "nobody is told to close a folder: {no_file}"
+    );
     let missing = programs.refused(&file, &["tasks", "list"], 2);
     assert!(missing.contains("cannot be read") && missing.contains(text(&file)), "{missing}");
     let not_a_program = programs.home.run(&["tasks", "answer", "hdl_x", "--decline", "--token-file", text(&file)]);
