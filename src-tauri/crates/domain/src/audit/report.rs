@@ -16,8 +16,8 @@ use crate::time::Timestamp;
 pub use figures::{AnswerFigures, DayFigures, DecisionKind, ListedRow, ReportedRow, ServerFigures};
 pub use month::ReportMonth;
 
-/// Rows that are told one by one, at most. Judgement: a month with more halts and gaps is read in the log itself.
-const TOLD_MAX: usize = 100;
+/// Rows in each of the lists, at most. Judgement: a month with more halts and gaps is read in the log itself.
+const LISTED_MAX: usize = 100;
 
 /// A month of the audit log, row by row.
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ pub struct MonthReport {
     pub gaps: Vec<ListedRow>,
     /// Tools that servers changed, and tools that people marked as seen.
     pub tools: Vec<ListedRow>,
-    /// Halts, gaps and changes of tools that are not told one by one.
-    pub untold: u64,
+    /// Halts, gaps and changes of tools that are counted and not listed.
+    pub unlisted: u64,
     began: HashSet<String>,
     considered: HashSet<String>,
     asked: HashMap<String, Timestamp>,
@@ -88,10 +88,10 @@ impl MonthReport {
             Verb::Contradiction => self.server(row).contradictions += 1,
             Verb::OverLimit => self.over_limits += 1,
             Verb::AlarmRaised => self.alarms += 1,
-            Verb::Halted | Verb::Resumed => self.told(row, Told::Halt),
-            Verb::ToolsChanged | Verb::ToolsSeen => self.told(row, Told::Tools),
+            Verb::Halted | Verb::Resumed => self.list(row, RowList::Halts),
+            Verb::ToolsChanged | Verb::ToolsSeen => self.list(row, RowList::Tools),
             Verb::Called => self.called(row),
-            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.told(row, Told::Gap),
+            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.list(row, RowList::Gaps),
             _ => {}
         }
         if let Some(kind) = DecisionKind::of(verb, row.note) {
@@ -168,16 +168,16 @@ impl MonthReport {
         }
     }
 
-    fn told(&mut self, row: &ReportedRow<'_>, what: Told) {
-        let told = match what {
-            Told::Halt => &mut self.halts,
-            Told::Tools => &mut self.tools,
-            Told::Gap => &mut self.gaps,
+    fn list(&mut self, row: &ReportedRow<'_>, list: RowList) {
+        let listed = match list {
+            RowList::Halts => &mut self.halts,
+            RowList::Tools => &mut self.tools,
+            RowList::Gaps => &mut self.gaps,
         };
-        if told.len() < TOLD_MAX {
-            told.push(ListedRow::of(row));
+        if listed.len() < LISTED_MAX {
+            listed.push(ListedRow::of(row));
         } else {
-            self.untold += 1;
+            self.unlisted += 1;
         }
     }
 
@@ -190,12 +190,12 @@ impl MonthReport {
     }
 }
 
-/// Which list a row is told in.
+/// Which list a row is in.
 #[derive(Clone, Copy)]
-enum Told {
-    Halt,
+enum RowList {
+    Halts,
     Tools,
-    Gap,
+    Gaps,
 }
 
 /// How the subjects of questions begin.

@@ -220,7 +220,7 @@ fn print_halt(halt: &HaltDto, screen: &Screen) {
 }
 
 /// `16 tasks: 12 ended, 4 acknowledged`; `None` when the halt covers no task.
-fn counted_tasks(counts: &HaltedTaskCounts) -> Option<String> {
+pub(crate) fn counted_tasks(counts: &HaltedTaskCounts) -> Option<String> {
     let states = [
         (counts.requested, "asked to cancel"),
         (counts.acknowledged, "acknowledged"),

@@ -123,7 +123,7 @@ impl Api {
             halted_tasks: self.report_halts(since, until, &mut names).await?,
             tools: self.report_rows(&report.tools, &mut names).await?,
             gaps: self.report_rows(&report.gaps, &mut names).await?,
-            unlisted: report.untold,
+            unlisted: report.unlisted,
             ended: report.ended,
         })
     }

@@ -133,14 +133,14 @@ fn calls_are_those_of_the_batches_of_receipts() {
 }
 
 #[test]
-fn halts_and_gaps_are_told_row_by_row_up_to_a_number() {
+fn halts_tools_and_gaps_are_listed_row_by_row_up_to_a_number() {
     let mut rows = vec![("system:registry", "receiptsMissing", "store", "from 10:00 to 10:01")];
-    rows.extend(vec![("person:ada", "halted", "store", "calls"); TOLD_MAX + 5]);
+    rows.extend(vec![("person:ada", "halted", "store", "calls"); LISTED_MAX + 5]);
     rows.push(("server:ci", "aWordOfLater", "handle:a", ""));
     rows.push(("server:ci", "toolsChanged", "server:ci", "changed: deploy"));
     rows.push(("person:ada", "toolsSeen", "server:ci", "changed: deploy"));
     let report = report(&rows);
-    assert_eq!((report.gaps.len(), report.halts.len(), report.untold), (1, TOLD_MAX, 5));
+    assert_eq!((report.gaps.len(), report.halts.len(), report.unlisted), (1, LISTED_MAX, 5));
     assert_eq!(report.tools.iter().map(|row| &*row.verb).collect::<Vec<_>>(), ["toolsChanged", "toolsSeen"]);
     let seen = ("person:ada".to_owned(), DecisionKind::ToolsSeen);
     assert_eq!(report.decisions.get(&seen), Some(&1), "to mark as seen is a decision");

@@ -6,16 +6,18 @@
 mod chart;
 mod page;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use api::calls::core::report::ReportAudit;
 use api::dto::core::report::{AuditReportDto, ReportDecisionDto, ReportHaltDto};
-use api::dto::halt::HaltedTaskCounts;
 use api::format::time::{count, span_ms};
 use clap::Args;
+use domain::audit::Verb;
 
 use super::export_file::ExportFile;
 use crate::app::core_client::CoreClient;
+use crate::cli::halt::counted_tasks;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::one_line;
@@ -87,7 +89,7 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
         lines.push(format!("Halt       of {}: {}", halt.at, halted_words(halt)));
     }
     for row in report.halts.iter().chain(&report.tools).chain(&report.gaps) {
-        let (who, verb, note) = (one_line(&row.who), one_line(&row.verb), one_line(&row.note));
+        let (who, verb, note) = (one_line(&row.who), one_line(verb_words(&row.verb)), one_line(&row.note));
         lines.push(format!("Row {}  {}  {who} · {verb} · {note}", row.row, row.at));
     }
     lines
@@ -95,14 +97,29 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
 
 /// What became of the tasks of a halt.
 fn halted_words(halt: &ReportHaltDto) -> String {
-    let HaltedTaskCounts { requested, acknowledged, confirmed, not_confirmed, open } = halt.counts;
-    let mut parts = vec![format!("{} ended", count(confirmed, "task")), format!("{not_confirmed} not confirmed")];
-    let waits = requested + acknowledged;
-    parts.extend((waits > 0).then(|| format!("{waits} asked to cancel")));
-    parts.extend((open > 0).then(|| format!("{open} not asked")));
-    parts.extend((halt.removed > 0).then(|| format!("{} removed by retention", halt.removed)));
-    let state = if halt.is_over { "" } else { "; it is still in force" };
-    format!("{}{state}", parts.join(", "))
+    let mut words = counted_tasks(&halt.counts).unwrap_or_else(|| "no task is known".into());
+    if halt.removed > 0 {
+        // Writing to a text never fails.
+        let _ = write!(words, ", {} removed by retention", halt.removed);
+    }
+    if !halt.is_over {
+        words.push_str("; the halt is still in force");
+    }
+    words
+}
+
+/// What happened in a row, as people say it; a word of a newer version as it stands there.
+fn verb_words(verb: &str) -> &str {
+    match Verb::from_word(verb) {
+        Verb::Halted => "halted work",
+        Verb::Resumed => "resumed halted work",
+        Verb::ToolsChanged => "changed its tools",
+        Verb::ToolsSeen => "marked the tools as seen",
+        Verb::ReceiptsMissing => "some calls may have no receipt",
+        Verb::SegmentRemoved => "removed old rows",
+        Verb::SigningKeyReplaced => "signs with a new key",
+        _ => verb,
+    }
 }
 
 fn decided(decision: &ReportDecisionDto) -> String {
@@ -157,7 +174,7 @@ fn caveats(report: &AuditReportDto) -> Vec<String> {
     }
     if report.unlisted > 0 {
         let more = count(report.unlisted, "further row");
-        all.push(format!("{more} about halts, tools and gaps not listed; `taskwarden audit list` has them all."));
+        all.push(format!("Not listed: {more} about halts, tools and gaps. `taskwarden audit list` has them all."));
     }
     if report.answers.asked_before > 0 {
         let earlier = count(report.answers.asked_before, "answer");

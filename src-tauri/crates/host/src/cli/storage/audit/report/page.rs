@@ -11,7 +11,7 @@ use api::format::time::{count, span_ms};
 use domain::audit::Verb;
 use domain::policy::plain_text;
 
-use super::{caveats, chart, halted_words, kind_words};
+use super::{caveats, chart, halted_words, kind_words, verb_words};
 
 /// Characters of a text that somebody else wrote.
 const TEXT_CHARS: usize = 160;
@@ -291,7 +291,8 @@ fn rows(title: &str, rows: &[ReportRowDto], none: &str, command: &str) -> String
     } else {
         part.push_str("<table>\n<tr><th>Row</th><th>When</th><th>Who</th><th>What</th></tr>\n");
         for row in rows {
-            let what = if row.note.is_empty() { row.verb.clone() } else { format!("{}: {}", row.verb, row.note) };
+            let verb = verb_words(&row.verb);
+            let what = if row.note.is_empty() { verb.to_owned() } else { format!("{verb}: {}", row.note) };
             // Writing to a text never fails.
             let _ = writeln!(
                 part,
