@@ -78,7 +78,7 @@ impl CollectorRequest {
         records(&self.body)
     }
 
-    /// Its spans.
+    /// The spans in its body, in their order.
     #[must_use]
     pub fn spans(&self) -> Vec<Value> {
         let spans = self.body.pointer("/resourceSpans/0/scopeSpans/0/spans").and_then(Value::as_array);
