@@ -36,6 +36,13 @@ export function haltedTasks(
 export function haltOf(tasks: readonly HaltedTaskDto[], at: number, change: Partial<HaltDto> = {}): HaltShown {
   const counts = { requested: 0, acknowledged: 0, confirmed: 0, notConfirmed: 0, open: 0 };
   for (const task of tasks) counts[task.state] += 1;
+  // As the core does: a stage lifts what it lets begin again; the calls are lifted with the whole halt.
+  const stages = change.steps?.map(({ stage }) => stage) ?? [];
+  const inForce = (["calls", "running", "requests"] as const).filter(
+    (effect) =>
+      !(effect === "running" && stages.includes("acknowledged")) &&
+      !(effect === "requests" && stages.includes("requests")),
+  );
   const halt: HaltDto = {
     id: "hlt_1",
     at: iso(at),
@@ -46,7 +53,7 @@ export function haltOf(tasks: readonly HaltedTaskDto[], at: number, change: Part
         agent: null,
         tool: null,
         scope: ["calls", "running", "requests"],
-        inForce: ["calls", "running", "requests"],
+        inForce,
         at: iso(at),
         by: "ada",
         reason: "order-bot writes the wrong month",

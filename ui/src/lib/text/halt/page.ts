@@ -110,7 +110,7 @@ export const HALT = {
   /** This order does it no more; what it did stays done. */
   lifted: {
     calls: "let through again",
-    running: "no longer asked to cancel; some may still run",
+    running: "no longer asked to cancel",
     requests: "no longer frozen",
   } satisfies Record<HaltEffectDto, string>,
   unreadable: "Everything is halted, because the halts on record cannot be read.",
