@@ -13,6 +13,7 @@ mod entry;
 mod exchange;
 mod member_edit;
 mod places;
+mod preview;
 mod reader;
 mod routing;
 mod variables;

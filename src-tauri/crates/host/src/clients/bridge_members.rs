@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 use super::catalog::EntryShape;
 use super::member_edit::MemberEdit;
 
+/// The variable that names the data folder, where it is not the usual one.
+pub(super) const HOME_VARIABLE: &str = "TASKWARDEN_HOME";
+
 /// What starts `taskwarden connect` for one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BridgeCommand {
@@ -19,7 +22,7 @@ pub(super) struct BridgeCommand {
 
 /// The members that turn an entry into a bridge. Entries of a list have none: nothing but the order says which is which.
 pub(super) fn members(shape: EntryShape, entry: &Value, bridge: &BridgeCommand) -> Vec<MemberEdit> {
-    let env = bridge.home.as_ref().map(|home| json!({ "TASKWARDEN_HOME": home }));
+    let env = bridge.home.as_ref().map(|home| json!({ HOME_VARIABLE: home }));
     let (program, args) = (json!(bridge.program), json!(bridge.args));
     let mut members: Vec<(&str, Option<Value>)> = match shape {
         EntryShape::Usual | EntryShape::Codex => vec![("command", Some(program)), ("args", Some(args)), ("env", env)],

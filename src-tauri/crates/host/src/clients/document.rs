@@ -44,7 +44,7 @@ pub(super) fn parse(format: Format, text: &str) -> Result<Value, String> {
 }
 
 /// The text without the byte-order mark that it may begin with.
-fn without_mark(text: &str) -> &str {
+pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 

@@ -9,6 +9,8 @@ mod outside;
 mod toml;
 mod yaml;
 
+use std::ops::Range;
+
 use api::calls::clients::files::ChangedLines;
 use serde_json::{Map, Value};
 
@@ -29,17 +31,11 @@ pub(crate) enum EditError {
 /// The text with these entries changed.
 pub(crate) fn apply(format: Format, text: &str, edits: &[EntryEdit]) -> Result<String, EditError> {
     let before = document::parse(format, text).map_err(EditError::Unreadable)?;
-    let mut expected = before.clone();
-    for edit in edits {
-        change(entry_mut(&mut expected, &edit.place).ok_or(EditError::NoEntry)?, &edit.members);
-    }
+    let expected = changed(&before, edits)?;
     if expected == before {
         return Ok(text.to_owned());
     }
-    let (mark, plain) = match text.strip_prefix('\u{feff}') {
-        Some(plain) => ("\u{feff}", plain),
-        None => ("", text),
-    };
+    let (mark, plain) = split_mark(text);
     // An empty file is an object without members to all programs that have JSON.
     let is_json = matches!(format, Format::Json | Format::Jsonc);
     let plain = if is_json && plain.trim().is_empty() { "{}\n" } else { plain };
@@ -47,12 +43,83 @@ pub(crate) fn apply(format: Format, text: &str, edits: &[EntryEdit]) -> Result<S
     for edit in edits {
         edited = edit_one(format, &edited, edit).ok_or(EditError::NoEntry)?;
     }
-    let done = format!("{mark}{edited}");
-    let is_as_expected = document::parse(format, &done).is_ok_and(|after| after == expected);
-    let places: Vec<&[String]> = edits.iter().map(|edit| edit.place.as_slice()).collect();
-    let old = outside::of_entries(format, plain, &places).ok_or(EditError::NotProven)?;
-    let new = outside::of_entries(format, &edited, &places).ok_or(EditError::NotProven)?;
-    if is_as_expected && old == new { Ok(done) } else { Err(EditError::NotProven) }
+    if is_proven(format, plain, &edited, &expected, edits) {
+        Ok(format!("{mark}{edited}"))
+    } else {
+        Err(EditError::NotProven)
+    }
+}
+
+/// The text with an earlier edit of these entries taken back. An entry that stands as that edit left it gets the bytes
+/// that it had before, so that its own formatting returns; the members of another one are set.
+///
+/// `before` and `after` are the whole file around that edit.
+pub(crate) fn take_back(
+    format: Format,
+    text: &str,
+    edits: &[EntryEdit],
+    before: &str,
+    after: &str,
+) -> Result<String, EditError> {
+    let values = document::parse(format, text).map_err(EditError::Unreadable)?;
+    let expected = changed(&values, edits)?;
+    let (mark, plain) = split_mark(text);
+    match with_own_bytes(format, plain, edits, split_mark(before).1, split_mark(after).1) {
+        Some(done) if is_proven(format, plain, &done, &expected, edits) => Ok(format!("{mark}{done}")),
+        Some(_) | None => apply(format, text, edits),
+    }
+}
+
+fn with_own_bytes(format: Format, text: &str, edits: &[EntryEdit], before: &str, after: &str) -> Option<String> {
+    let places = places(edits);
+    let now = outside::entry_ranges(format, text, &places)?;
+    let old = outside::entry_ranges(format, before, &places)?;
+    let left = outside::entry_ranges(format, after, &places)?;
+    let mut own: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut others = Vec::new();
+    for (((edit, now), old), left) in edits.iter().zip(now).zip(old).zip(left) {
+        if text.get(now.clone())? == after.get(left)? {
+            own.push((now, before.get(old)?));
+        } else {
+            others.push(edit);
+        }
+    }
+    // From the last to the first, so that the places of the others stay.
+    own.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut done = text.to_owned();
+    for (range, bytes) in own {
+        done.replace_range(range, bytes);
+    }
+    for edit in others {
+        done = edit_one(format, &done, edit)?;
+    }
+    Some(done)
+}
+
+/// Whether a text has the expected values, and every byte outside of the edited entries.
+fn is_proven(format: Format, old: &str, new: &str, expected: &Value, edits: &[EntryEdit]) -> bool {
+    let places = places(edits);
+    let outside = |text: &str| outside::of_entries(format, text, &places);
+    document::parse(format, new).is_ok_and(|after| after == *expected)
+        && outside(old).is_some_and(|old| outside(new) == Some(old))
+}
+
+fn places(edits: &[EntryEdit]) -> Vec<&[String]> {
+    edits.iter().map(|edit| edit.place.as_slice()).collect()
+}
+
+/// A byte-order mark, and the text behind it.
+fn split_mark(text: &str) -> (&str, &str) {
+    text.split_at(text.len().saturating_sub(document::without_mark(text).len()))
+}
+
+/// The values after some edits.
+fn changed(values: &Value, edits: &[EntryEdit]) -> Result<Value, EditError> {
+    let mut expected = values.clone();
+    for edit in edits {
+        change(entry_mut(&mut expected, &edit.place).ok_or(EditError::NoEntry)?, &edit.members);
+    }
+    Ok(expected)
 }
 
 fn edit_one(format: Format, text: &str, edit: &EntryEdit) -> Option<String> {

@@ -74,6 +74,15 @@ pub(super) fn replace(
     done
 }
 
+/// Why a file cannot be replaced, as a sentence without a full stop, as far as that can be told before.
+pub(super) fn refusal(path: &Path) -> Option<String> {
+    let checked = target_of(path).map_err(refused("it cannot be found")).and_then(|target| check(&target));
+    match checked {
+        Err(ReplaceError::Refused(why)) => Some(why),
+        Err(ReplaceError::Changed) | Ok(_) => None,
+    }
+}
+
 /// Whether it may be replaced, and its permissions.
 fn check(target: &Path) -> Result<u32, ReplaceError> {
     let folder = target.parent().unwrap_or(Path::new("/"));

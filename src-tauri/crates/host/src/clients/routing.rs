@@ -1,13 +1,10 @@
 //! Plans how a file looks with entries routed through Taskwarden, and with routes taken back.
 //!
-//! A plan is text and its proof; writing it is `exchange.rs`. What is shown of it hides values of environments and headers.
+//! A plan is text and its proof; writing it is `exchange.rs`. What is shown of it is `preview.rs`.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use api::calls::clients::files::{
-    BridgeEdit, ChangedLines, EditToWrite, PlannedEdit, ReplaceError, UndoEdit, WrittenEdit,
-};
+use api::calls::clients::files::{BridgeEdit, EditToWrite, PlannedEdit, ReplaceError, UndoEdit, UndoStep, WrittenEdit};
 use domain::digest::sha256_hex;
 use domain::policy::ClientFilePolicy;
 use domain::ports::Secret;
@@ -17,17 +14,9 @@ use serde_json::{Map, Value, json};
 use super::bridge_members::{BridgeCommand, members};
 use super::catalog::{CLIENTS, ClientFileKind, ClientKind, EntryShape, FilePlace};
 use super::document::Format;
+use super::edit::EditError;
 use super::member_edit::{EntryEdit, MemberEdit};
-use super::{document, edit, exchange, reader};
-
-/// What stands for a value that is not shown.
-const HIDDEN: &str = "(hidden)";
-/// A shorter value stands in too many other places to be hidden there, and is too short for a secret.
-const SHORTEST_HIDDEN: usize = 4;
-/// Members whose texts are hidden, in all shapes of entries.
-const HIDING: [&str; 5] = ["env", "environment", "envs", "headers", "http_headers"];
-/// A longer line is not shown: the file is not meant for reading.
-const LINE_CHARS: usize = 400;
+use super::{document, edit, exchange, preview, reader};
 
 /// An entry before it was routed, and what was written into it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,10 +48,19 @@ impl EntryChange {
         self.written.iter().all(|member| entry.get(&member.name) == self.before.get(&member.name))
     }
 
-    fn reverse(&self) -> Vec<MemberEdit> {
-        let before = |name: &str| self.before.get(name).cloned();
-        let edit = |member: &WrittenMember| MemberEdit { name: member.name.clone(), value: before(&member.name) };
-        self.written.iter().map(edit).collect()
+    /// The edit that routed it.
+    fn forward(&self) -> EntryEdit {
+        self.edit(|member| member.value.clone())
+    }
+
+    /// The edit that takes the route back.
+    fn reverse(&self) -> EntryEdit {
+        self.edit(|member| self.before.get(&member.name).cloned())
+    }
+
+    fn edit(&self, value: impl Fn(&WrittenMember) -> Option<Value>) -> EntryEdit {
+        let member = |member: &WrittenMember| MemberEdit { name: member.name.clone(), value: value(member) };
+        EntryEdit { place: self.place.clone(), members: self.written.iter().map(member).collect() }
     }
 }
 
@@ -112,6 +110,9 @@ pub(super) fn plan_route(asked: &BridgeEdit, policy: &ClientFilePolicy) -> Resul
         return Err(format!("the servers of {} are a list, which Taskwarden does not edit", client.label));
     }
     let text = reader::read_text(&asked.path, policy.file_bytes_max)?.ok_or("it is not there any more")?;
+    if let Some(why) = exchange::refusal(&asked.path) {
+        return Err(why);
+    }
     let root = document::parse(file.format, &text)?;
     let (program, words) = asked.connect.split_first().ok_or("this program cannot be started as a bridge")?;
     let (mut edits, mut changes) = (Vec::new(), Vec::new());
@@ -128,7 +129,8 @@ pub(super) fn plan_route(asked: &BridgeEdit, policy: &ClientFilePolicy) -> Resul
         changes.push(EntryChange { place: place.clone(), before: entry.clone(), written: written.collect() });
         edits.push(EntryEdit { place: place.clone(), members });
     }
-    let after = edit::apply(file.format, &text, &edits).map_err(|error| error.to_string())?;
+    let after =
+        edit::apply(file.format, &text, &edits).map_err(|error| not_changed(file.format, &text, &edits, &error))?;
     let changes = serde_json::to_string(&changes).map_err(|error| error.to_string())?;
     Ok(planned(file.format, Some(text), after, changes, Vec::new()))
 }
@@ -136,6 +138,9 @@ pub(super) fn plan_route(asked: &BridgeEdit, policy: &ClientFilePolicy) -> Resul
 pub(super) fn plan_undo(asked: &UndoEdit, policy: &ClientFilePolicy) -> Result<PlannedEdit, String> {
     let (client, file) = kind_of(&asked.client, &asked.path)?;
     let text = reader::read_text(&asked.path, policy.file_bytes_max)?;
+    if let Some(why) = exchange::refusal(&asked.path) {
+        return Err(why);
+    }
     let mut current = text.clone().unwrap_or_default();
     let mut kept = Vec::new();
     for step in &asked.steps {
@@ -143,9 +148,7 @@ pub(super) fn plan_undo(asked: &UndoEdit, policy: &ClientFilePolicy) -> Result<P
             step.before.reveal().clone_into(&mut current);
             continue;
         }
-        let changes: Vec<EntryChange> = read_changes(&step.changes)?;
-        let undone = undo_entries(client, file.format, &current, &changes, &mut kept)?;
-        current = undone;
+        current = undo_entries(client, file.format, &current, step, &mut kept)?;
     }
     let plan = asked.steps.iter().map(|step| step.after_digest.as_str()).collect::<Vec<_>>().join(" ");
     Ok(planned(file.format, text, current, plan, kept))
@@ -157,29 +160,59 @@ fn undo_entries(
     client: &ClientKind,
     format: Format,
     text: &str,
-    changes: &[EntryChange],
+    step: &UndoStep,
     kept: &mut Vec<String>,
 ) -> Result<String, String> {
+    let changes = read_changes(&step.changes)?;
     let root = document::parse(format, text)?;
     let mut edits = Vec::new();
     let mut missing = Vec::new();
-    for change in changes {
+    for change in &changes {
         match at(&root, &change.place) {
             Some(entry) if change.stands_in(entry) => {
-                edits.push(EntryEdit { place: change.place.clone(), members: change.reverse() });
+                edits.push(change.reverse());
             }
             Some(entry) if change.is_undone_in(entry) => {}
             Some(_) => kept.push(format!("`{}` was changed since, and stays as it is", change.name())),
             None => missing.push(change),
         }
     }
-    let failed = |error: edit::EditError| format!("{error}; {} stays as it is", client.label);
-    let mut done = edit::apply(format, text, &edits).map_err(failed)?;
+    let before = step.before.reveal();
+    // The file as the route left it is not stored, but the same edits make it again.
+    let routed = edit::apply(format, before, &changes.iter().map(EntryChange::forward).collect::<Vec<_>>());
+    let undone = match routed.ok().filter(|routed| sha256_hex(routed) == step.after_digest) {
+        Some(routed) => edit::take_back(format, text, &edits, before, &routed),
+        None => edit::apply(format, text, &edits),
+    };
+    let mut done = undone.map_err(|error| not_changed(format, text, &edits, &error))?;
     for change in missing {
         let root = document::parse(format, &done)?;
-        done = edit::apply(format, &done, &[put_back(&root, change)]).map_err(failed)?;
+        match edit::apply(format, &done, &[put_back(&root, change)]) {
+            Ok(put) => done = put,
+            Err(_) => kept.push(format!(
+                "`{}` was removed since, and cannot be put back without changing other text; the servers of {} do not \
+                 have it any more",
+                change.name(),
+                client.label
+            )),
+        }
     }
     Ok(done)
+}
+
+/// Why a file cannot be changed, with the entries that are the reason.
+fn not_changed(format: Format, text: &str, edits: &[EntryEdit], error: &EditError) -> String {
+    let is_reason = |edit: &&EntryEdit| edit::apply(format, text, std::slice::from_ref(*edit)).is_err();
+    let names = edits.iter().filter(is_reason).filter_map(|edit| edit.place.last());
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return error.to_string();
+    }
+    format!(
+        "{} cannot be changed without changing other text, such as a comment, an anchor or an alias; leave it out, or \
+         change it by hand",
+        names.join(", ")
+    )
 }
 
 /// The edit that puts an entry back, with the objects above it that are gone as well.
@@ -225,53 +258,12 @@ fn at<'a>(root: &'a Value, place: &[String]) -> Option<&'a Value> {
 }
 
 fn planned(format: Format, before: Option<String>, after: String, changes: String, kept: Vec<String>) -> PlannedEdit {
-    let old = before.clone().unwrap_or_default();
-    let mut hidden = BTreeSet::new();
-    for text in [&old, &after] {
-        if let Ok(root) = document::parse(format, text) {
-            collect_hidden(&root, false, &mut hidden);
-        }
-    }
     PlannedEdit {
-        lines: edit::changed_lines(&old, &after).into_iter().map(|lines| shown(lines, &hidden)).collect(),
+        lines: preview::lines(format, before.as_deref().unwrap_or_default(), &after),
         fingerprint: sha256_hex(json!([changes, kept]).to_string()),
         before: before.map(Secret::new),
         after: Secret::new(after),
         changes: Secret::new(changes),
         kept,
     }
-}
-
-/// The texts below members that may hold secrets, anywhere in the file: a line may hold more than one entry.
-fn collect_hidden(value: &Value, is_hidden: bool, found: &mut BTreeSet<String>) {
-    match value {
-        Value::String(text) if is_hidden && text.chars().count() >= SHORTEST_HIDDEN => {
-            found.insert(text.clone());
-            // As it stands in JSON, without its quotes.
-            let escaped = Value::from(text.as_str()).to_string();
-            found.insert(escaped.trim_matches('"').to_owned());
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_hidden(item, is_hidden, found)),
-        Value::Object(pairs) => {
-            for (name, value) in pairs {
-                collect_hidden(value, is_hidden || HIDING.contains(&name.as_str()), found);
-            }
-        }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-fn shown(lines: ChangedLines, hidden: &BTreeSet<String>) -> ChangedLines {
-    // The longest first: a value may be a part of another.
-    let mut values: Vec<&String> = hidden.iter().collect();
-    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    let show = |line: String| {
-        let plain = values.iter().fold(line, |line, value| line.replace(value.as_str(), HIDDEN));
-        match plain.chars().count() {
-            long if long > LINE_CHARS => format!("(a line of {long} characters)"),
-            _ => plain,
-        }
-    };
-    let all = |lines: Vec<String>| lines.into_iter().map(show).collect();
-    ChangedLines { line: lines.line, removed: all(lines.removed), added: all(lines.added) }
 }

@@ -33,6 +33,37 @@ pub(super) fn of_entries(format: Format, text: &str, places: &[&[String]]) -> Op
     }
 }
 
+/// The bytes of each of these entries, in their order; `None` where one of them cannot be located.
+///
+/// In JSON these are the braces and what is between them, otherwise whole lines.
+pub(super) fn entry_ranges(format: Format, text: &str, places: &[&[String]]) -> Option<Vec<Range<usize>>> {
+    match format {
+        Format::Json | Format::Jsonc => {
+            let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+            let parsed = parse_to_ast(text, &collect, &document::JSON_WITH_COMMENTS).ok()?;
+            let Some(Node::Object(root)) = parsed.value else { return None };
+            places.iter().map(|place| json_range(&root, place)).collect()
+        }
+        Format::Toml => {
+            let document: Document<&str> = Document::parse(text).ok()?;
+            places.iter().map(|place| toml_range(text, document.as_table(), place)).collect()
+        }
+        Format::Yaml => places.iter().map(|place| yaml_span(text, place)).collect(),
+    }
+}
+
+/// The lines from the first to the last of an entry. Where its tables stand apart, those between belong to others, which
+/// whoever replaces the lines has to notice.
+fn toml_range(text: &str, root: &dyn TableLike, place: &[String]) -> Option<Range<usize>> {
+    let mut spans = Vec::new();
+    toml_spans(root, place, &mut spans)?;
+    let first = spans.iter().map(|span| span.start).min()?;
+    let last = spans.iter().map(|span| span.end).max()?;
+    let start = text.get(..first)?.rfind('\n').map_or(0, |at| at.saturating_add(1));
+    let end = text.get(last..)?.find('\n').map_or(text.len(), |at| last.saturating_add(at).saturating_add(1));
+    Some(start..end)
+}
+
 fn of_json(text: &str, places: &[&[String]]) -> Option<String> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     let parsed = parse_to_ast(text, &collect, &document::JSON_WITH_COMMENTS).ok()?;

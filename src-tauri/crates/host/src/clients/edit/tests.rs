@@ -158,6 +158,38 @@ fn the_reverse_of_an_edit_gives_the_same_values_again() {
 }
 
 #[test]
+fn an_entry_that_nobody_touched_gets_its_own_bytes_back_whatever_changed_around_it() {
+    let texts = json_texts().into_iter().map(|(format, text)| (format, text, vec!["mcpServers", "a"], "2.50"));
+    let toml = "x = 2.50\n\n[mcp_servers.a] # mine\ncommand = \"npx\" # runs\nargs = [\n  \"-y\", # yes\n]\n\n[mcp_servers.a.env]\nKEY   = \"s\"\n\n[mcp_servers.b]\ncommand = \"y\"\n";
+    let yaml = "x: 2.50\nmcpServers:\n  a:\n    command:   npx\n    args:\n      - -y\n    env:\n      KEY: s\n  b:\n    command: y\n";
+    let others = [
+        (Format::Toml, toml.to_owned(), vec!["mcp_servers", "a"], "2.50"),
+        (Format::Yaml, yaml.to_owned(), vec!["mcpServers", "a"], "2.50"),
+    ];
+    for (format, text, at, elsewhere) in texts.chain(others) {
+        let values = document::parse(format, &text).expect("it reads");
+        let entry = at.iter().try_fold(&values, |value, key| value.get(key)).expect("the entry");
+        let old = |member: MemberEdit| MemberEdit { value: entry.get(&member.name).cloned(), name: member.name };
+        let reverse = EntryEdit { place: place(&at), members: bridge().into_iter().map(old).collect() };
+        let Ok(routed) = set_members(format, &text, &place(&at), &bridge()) else {
+            assert_eq!(format, Format::Yaml, "only YAML may be refused");
+            continue;
+        };
+        let saved = routed.replace(elsewhere, "3.75");
+        assert_ne!(saved, routed);
+        let undone = take_back(format, &saved, std::slice::from_ref(&reverse), &text, &routed);
+        assert_eq!(undone.as_deref(), Ok(text.replace(elsewhere, "3.75").as_str()), "{format:?}");
+        // What somebody wrote into the entry stays, so its bytes are not those of before.
+        let touched = saved.replace("\"connect\"", "\"connect\", \"more\"");
+        if touched != saved {
+            let undone = take_back(format, &touched, &[reverse], &text, &routed).expect("its members are set");
+            let read = document::parse(format, &undone).expect("it reads");
+            assert_eq!(at.iter().try_fold(&read, |value, key| value.get(key)), Some(entry), "{undone}");
+        }
+    }
+}
+
+#[test]
 fn several_entries_change_at_once_and_everything_between_them_keeps_its_bytes() {
     let text = "{\n  \"mcpServers\": {\n    \"a\": {\"url\": \"http://h\"},\r\n    \"kept\" : { \"x\":1 },\n    \"b\": {\"url\": \"http://h\"}\n  }\n}";
     let edits = ["a", "b"].map(|name| EntryEdit { place: place(&["mcpServers", name]), members: bridge() });

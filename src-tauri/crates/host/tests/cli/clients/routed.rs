@@ -156,6 +156,54 @@ fn what_people_changed_since_the_route_stays_when_it_is_taken_back() {
 }
 
 #[test]
+fn an_entry_keeps_its_own_formatting_when_only_other_lines_changed_since() {
+    let user = User::new();
+    let text = claude_text();
+    let path = user.write(".claude.json", &text);
+    let _core = user.serve();
+    user.ok(&["clients", "import", "--yes"]);
+    user.ok(&["clients", "route", "claude-code", "--yes"]);
+    let saved = read(&path).replace("\"numStartups\": 7", "\"numStartups\": 8");
+    std::fs::write(&path, saved).expect("the program saves");
+    user.ok(&["clients", "undo", "claude-code", "--yes"]);
+    assert_eq!(read(&path), text.replace("\"numStartups\": 7", "\"numStartups\": 8"));
+}
+
+#[test]
+fn an_entry_that_cannot_be_changed_or_put_back_is_named_and_is_no_obstacle_for_others() {
+    let user = User::new();
+    let entry = |name: &str| {
+        format!(
+            "  {name}:\n    type: stdio\n    cmd: {PROGRAM}\n    args:\n      - demo-server\n      - --name\n      - {name}\n"
+        )
+    };
+    let shared = "  shared: *base\n";
+    let text = format!(
+        "base: &base\n  type: stdio\n  cmd: {PROGRAM}\n  args:\n    - demo-server\nextensions:\n{}{}{shared}",
+        entry("first"),
+        entry("second")
+    );
+    let path = user.write(".config/goose/config.yaml", &text);
+    let _core = user.serve();
+    user.ok(&["clients", "import", "--yes"]);
+    let refused = user.run(&["clients", "route", "goose", "--yes"]);
+    assert_eq!((refused.code, refused.err.contains("`shared` cannot be changed")), (Some(5), true), "{refused:?}");
+    assert_eq!(read(&path), text);
+    let agents = user.ok(&["agents", "list", "--json"]);
+    assert!(!agents.out.contains("goose"), "nothing was routed, so no agent was added: {agents:?}");
+    user.ok(&["clients", "route", "goose", "--server", "first", "--server", "second", "--yes"]);
+    let routed = read(&path);
+    let from = routed.find("  second:").expect("the second entry");
+    let to = routed.find("  shared:").expect("the third entry");
+    std::fs::write(&path, format!("{}{}", &routed[..from], &routed[to..])).expect("somebody removes it");
+    let undone = user.ok(&["clients", "undo", "goose", "--yes", "--json"]).json();
+    let now = read(&path);
+    assert!(now.contains(&entry("first")), "the first one is as before: {now}");
+    let kept = undone["files"][0]["kept"].to_string();
+    assert!(now.contains("second:") || kept.contains("`second` was removed since"), "{kept}: {now}");
+}
+
+#[test]
 fn every_format_is_routed_and_taken_back_byte_for_byte() {
     let user = User::new();
     let mut files = vec![
@@ -259,6 +307,8 @@ fn a_file_that_cannot_be_written_says_why_and_a_link_stays_a_link() {
     };
     mode(0o444);
     refused("read-only");
+    let agents = user.ok(&["agents", "list", "--json"]);
+    assert!(!agents.out.contains("claude-code"), "a file that stays as it is needs no agent: {agents:?}");
     mode(0o644);
     std::fs::hard_link(&path, user.file("second name")).expect("a link");
     refused("hard links");
