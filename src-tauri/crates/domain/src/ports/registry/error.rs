@@ -69,9 +69,12 @@ impl RegistryError {
                  its place. Otherwise move `intents.sqlite` aside too; then the next start begins anew.",
                 path.display()
             ),
-            Self::Newer { .. } => {
-                "Use the newer version of Taskwarden, or the backup it made before the upgrade.".into()
-            }
+            Self::Newer { path, known, .. } => format!(
+                "Use the newer version of Taskwarden. To go back to this one, and to what was recorded before the upgrade, \
+                 put a backup in the place of the registry: the newest in `{}` whose name begins with `registry-` and a \
+                 number of at most {known}.",
+                path.with_file_name("backups").display()
+            ),
             Self::Gone { .. } => {
                 "Put back a copy of it, with its `-wal` file if there is one; `backups` may have one. To begin anew without \
                  the servers, agents, tasks, halts and audit rows that were in it, move `intents.sqlite` aside."
