@@ -1,5 +1,5 @@
 //! Packages as people meet them: made from the built programs, installed below a folder of their own, run, updated while
-//! a task of a local server runs, and purged.
+//! tasks of a local server run, and purged.
 //!
 //! The programs are those of the dev profile, stripped, because CI builds no others; `cargo xtask package` is for
 //! releases. `dpkg` works on a root of its own that knows which packages this machine has, so that what our packages need
@@ -29,6 +29,8 @@ use crate::workspace::Workspace;
 /// Set where every test has to run, as in CI.
 const EVERY_TEST: &str = "TASKWARDEN_EVERY_TEST";
 const HINT: &str = "The packages are in `target/packages-check`; `cargo xtask test installed` runs this alone.";
+/// How many tasks run while a package is updated (setup.md, section 7, check 8).
+const TASKS: usize = 12;
 /// What no headless machine has to have.
 const OF_A_DESKTOP: [&str; 4] = ["libgtk", "libwebkit", "libgdk", "libX11"];
 /// Files that must be in the packages, by the package.
@@ -46,7 +48,7 @@ const FILES: [(Part, &[&str]); 2] = [
             "usr/share/zsh/vendor-completions/_taskwarden",
             "usr/share/fish/vendor_completions.d/taskwarden.fish",
             "usr/share/doc/taskwarden/copyright",
-            "usr/share/doc/taskwarden/THIRD-PARTY.txt",
+            "usr/share/doc/taskwarden/THIRD-PARTY.txt.gz",
             "usr/share/doc/taskwarden/sbom.cdx.json",
         ],
     ),
@@ -129,7 +131,7 @@ fn equal(first: &[Made], again: &[Made]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Installs, looks at the files, works with it, updates it while a task runs, and purges it.
+/// Installs, looks at the files, works with it, updates it while tasks run, and purges it.
 fn life_of_a_package(package: &Made, update: &Made, folder: &Path) -> Result<(), Failure> {
     let root = DpkgRoot::make(&folder.join("root"))?;
     root.dpkg(&["--install"], &[&package.path])?;
@@ -160,20 +162,22 @@ fn life_of_a_package(package: &Made, update: &Made, folder: &Path) -> Result<(),
         &root.path("usr/bin/taskwarden").to_string_lossy(),
         "demo-server",
     ])?;
-    let task = person.start_task("demo", "runaway")?;
-    let before = person.step_after(&task, 0)?;
+    let tasks: Vec<String> = (0..TASKS).map(|_| person.start_task("demo", "runaway")).collect::<Result<_, _>>()?;
+    let before = steps_after(&person, &tasks, &[0; TASKS])?;
     let kept = person.kept_process()?;
     root.dpkg(&["--install"], &[&update.path])?;
-    let after = person.step_after(&task, before)?;
-    println!("the task goes on under the core of the old package: step {before}, then {after}");
+    let after = steps_after(&person, &tasks, &before)?;
+    println!("all {TASKS} tasks go on under the core of the old package: steps {before:?}, then {after:?}");
     core.stop()?;
     let core = person.serve()?;
-    let later = person.step_after(&task, after)?;
+    let later = steps_after(&person, &tasks, &after)?;
     if person.kept_process()? != kept {
-        return Err(failed("the server of the task is another process after the update"));
+        return Err(failed("the server of the tasks is another process after the update"));
     }
-    println!("and under a core of the updated package: step {later}, from the same process {kept}");
-    person.run(&["tasks", "cancel", &task, "--wait"])?;
+    println!("and under a core of the updated package: steps {later:?}, from the same process {kept}");
+    for task in &tasks {
+        person.run(&["tasks", "cancel", task, "--wait"])?;
+    }
     core.stop()?;
     let data = person.data();
     let said = root.dpkg_for(&person, &["--purge", Part::Headless.name()])?;
@@ -185,6 +189,11 @@ fn life_of_a_package(package: &Made, update: &Made, folder: &Path) -> Result<(),
     }
     println!("purged: the program is gone, the data is there and its place was said");
     person.leave()
+}
+
+/// The step of each task once it is beyond the one given.
+fn steps_after(person: &Person, tasks: &[String], steps: &[u64]) -> Result<Vec<u64>, Failure> {
+    tasks.iter().zip(steps).map(|(task, step)| person.step_after(task, *step)).collect()
 }
 
 /// The window is not installed without the headless part of its version, and is with it.

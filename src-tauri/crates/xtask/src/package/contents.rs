@@ -28,7 +28,10 @@ pub(super) fn files_of(packing: &Packing<'_>) -> Result<Vec<PackageFile>, Failur
     let doc = |name: &str| format!("usr/share/doc/{}/{name}", part.name());
     files.push(PackageFile::copy(doc("copyright"), &by_hand("copyright")));
     files.push(PackageFile::copy(doc("LICENSE"), &workspace.path("LICENSE")));
-    files.push(PackageFile::copy(doc("THIRD-PARTY.txt"), &workspace.path(NOTICES)));
+    let notices = vec![("THIRD-PARTY.txt".to_owned(), workspace.read(NOTICES)?)];
+    for (name, text) in manual::compressed(&notices, &packing.work.join(format!("{}-doc", part.name())))? {
+        files.push(PackageFile::data(doc(&name), text));
+    }
     let bill = supply::bill::write(workspace, part.packages(), &release.bill_head(part.name()))?;
     files.push(PackageFile::data(doc("sbom.cdx.json"), bill));
     let pages = match part {

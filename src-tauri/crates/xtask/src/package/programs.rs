@@ -1,8 +1,8 @@
-//! The programs that are packed: built in the release profile or taken from a folder, then stripped.
+//! The programs that are packed: built in the profile of packages or taken from a folder, then stripped.
 //!
-//! Debug information goes to a file of its own with the same build id, which debuggers look for by that id. A release
-//! build has a folder of its own, because paths of this machine are written out of it: programs would otherwise name the
-//! home folder and the registry of whoever built them. Nothing is signed.
+//! Debug information goes to a file of its own with the same build id, which debuggers look for by that id. The build
+//! of packages has a folder of its own, because paths of this machine are written out of it: programs would otherwise
+//! name the home folder and the registry of whoever built them. Nothing is signed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,10 @@ use crate::setup::install;
 use crate::workspace::Workspace;
 use crate::{page, process};
 
-/// Where the release build of packages lies, below the folder of builds.
+/// Where the build of packages lies, below the folder of builds.
 const BUILD: &str = "package-build";
+/// The profile of `Cargo.toml` that makes programs small.
+const PROFILE: &str = "dist";
 const TOOLS: &str = "`objcopy` and `readelf` are part of the package binutils.";
 /// The marker of the section that holds a build id, as `readelf --notes` prints it.
 const BUILD_ID: &str = "Build ID: ";
@@ -24,7 +26,7 @@ const BUILD_ID: &str = "Build ID: ";
 /// Where programs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Built here, in the release profile.
+    /// Built here, in the profile of packages.
     Built,
     /// In a folder already; of whatever profile.
     In(PathBuf),
@@ -67,8 +69,8 @@ fn build(workspace: &Workspace, parts: &[Part]) -> Result<PathBuf, Failure> {
     // The headless program carries it as well: it serves it to browsers.
     page::build(workspace)?;
     let target = workspace.target().join(BUILD);
-    println!("building the programs in the release profile; the first time takes about twenty minutes");
-    let mut arguments = vec!["build", "--release"];
+    println!("building the programs in the profile `{PROFILE}`; that takes about an hour on two cores");
+    let mut arguments = vec!["build", "--profile", PROFILE];
     // One selection for all programs of a run, so that they share what they are built from.
     arguments.extend(has_window.then_some("--workspace"));
     for program in parts.iter().flat_map(|part| part.programs()) {
@@ -90,7 +92,7 @@ fn build(workspace: &Workspace, parts: &[Part]) -> Result<PathBuf, Failure> {
         .env("CFLAGS", with_own("CFLAGS", anonymous("-ffile-prefix-map")))
         .env("CXXFLAGS", with_own("CXXFLAGS", anonymous("-ffile-prefix-map")));
     process::run(&mut cargo, "Fix what the compiler names above.")?;
-    Ok(target.join("release"))
+    Ok(target.join(PROFILE))
 }
 
 /// Folders of this machine that a compiler writes into programs, and what is written in their place. The last one that
