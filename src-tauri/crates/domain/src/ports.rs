@@ -44,7 +44,8 @@ pub use registry::task_list::{
 };
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, ErasableDetail, HaltUnit, InboxItem,
-    InboxPage, PlanUnit, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+    InboxPage, KnownTask, PlanUnit, Recorded, Registry, RuleUnit, SaltedFields, ServerUnit, TaskCursor, TaskPage,
+    TaskQuery,
 };
 pub use server_processes::{FreezeReading, ProcessReading, ProcessWatch};
 pub use server_sign_ins::{

@@ -52,6 +52,9 @@ pub struct RetentionPolicy {
     pub segment_rows: u64,
     /// Tasks removed in one transaction. Judgement: some milliseconds, so that commits pass in between.
     pub removed_at_once: u32,
+    /// Tasks of servers that are remembered after they were removed, so that a server that goes on listing them does not
+    /// bring them back; beyond it the oldest are forgotten. Judgement: about 10 MB, and as many as a server may have.
+    pub removed_tasks_kept: u32,
     /// Free pages given back to the disk in one step. Judgement: 1 MiB, some milliseconds.
     pub pages_at_once: u32,
     /// How often what is stored is summed up for the quotas. Judgement: a call stores 4 MiB at most.
@@ -89,6 +92,7 @@ impl Default for RetentionPolicy {
             audit_age: 400 * DAY,
             segment_rows: 4_096,
             removed_at_once: 200,
+            removed_tasks_kept: 250_000,
             pages_at_once: 256,
             usage_every: 3 * SECOND,
             clean_every: 60 * MINUTE,

@@ -54,6 +54,15 @@ use crate::task::status::Phase;
 use crate::task::{Commit, TaskHandle, UsualDuration};
 use crate::time::Timestamp;
 
+/// What is known of a task of a server by its id there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownTask {
+    /// It is stored under this handle.
+    Kept(HandleId),
+    /// Retention removed it.
+    Removed,
+}
+
 /// Why a commit did not happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
@@ -332,14 +341,14 @@ pub trait Registry:
     fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>>;
     /// Ids that begin with this text (the whole `hdl_…` or its first characters), at most `limit`, newest first.
     fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
-    /// The handle of an upstream task.
+    /// What is known of an upstream task; `None` when nothing is.
     fn find_task(
         &self,
         server: ServerId,
         generation: u32,
         session: Option<SessionKey>,
         task: UpstreamTaskId,
-    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>>;
+    ) -> PortFuture<'_, Result<Option<KnownTask>, RegistryError>>;
     /// Handles whose phase is not over, of one server or all, by id after `after`, at most `limit`.
     fn open_handles(
         &self,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::audit::Actor;
 use domain::ids::{HandleId, PersonId, ServerId, UpstreamTaskId};
-use domain::ports::{CommitError, UpstreamError};
+use domain::ports::{CommitError, KnownTask, UpstreamError};
 use domain::server::ServerAddress;
 use domain::task::observation::Observation;
 use domain::task::{FoundTask, Home, Origin, TaskHandle};
@@ -57,11 +57,13 @@ pub(crate) async fn sweep_list(
         };
         for (task, seen) in page.tasks {
             let here = match open.get(&task) {
-                Some(id) => Some(*id),
+                Some(id) => Some(KnownTask::Kept(*id)),
                 None => known(&core, &connection, &live, &task, &seen).await,
             };
             match here {
-                Some(id) => found.moved.extend(moved(&core, id, &seen)),
+                Some(KnownTask::Kept(id)) => found.moved.extend(moved(&core, id, &seen)),
+                // Retention removed it; that a server goes on listing it does not bring it back.
+                Some(KnownTask::Removed) => {}
                 None if unknown.len() < core.policy.discovered_max => unknown.push((task, seen)),
                 None => {}
             }
@@ -110,7 +112,7 @@ async fn wait_for_replies(core: &EngineCore, connection: &ServerConnection, call
     }
 }
 
-/// The handle of a listed task. A server may list to each connection what it does for all of them, so over HTTP the
+/// What is known of a listed task. A server may list to each connection what it does for all of them, so over HTTP the
 /// other connections count too; every child has tasks of its own.
 async fn known(
     core: &EngineCore,
@@ -118,7 +120,7 @@ async fn known(
     live: &LiveConnection,
     task: &UpstreamTaskId,
     seen: &Observation,
-) -> Option<HandleId> {
+) -> Option<KnownTask> {
     let mut homes = vec![live.home.clone()];
     if matches!(connection.configured().address, ServerAddress::Http { .. }) {
         let others = core.connections.of_server(connection.server);
@@ -130,7 +132,7 @@ async fn known(
             handle.view.task().is_some_and(|known| known.id == *task && known.created == seen.created)
         };
         if let Some(handle) = core.ledger.of_server(connection.server).iter().find(same) {
-            return Some(handle.id);
+            return Some(KnownTask::Kept(handle.id));
         }
     }
     homes.dedup();
@@ -142,7 +144,7 @@ async fn find(
     connection: &ServerConnection,
     homes: Vec<Home>,
     task: &UpstreamTaskId,
-) -> Option<HandleId> {
+) -> Option<KnownTask> {
     for home in homes {
         match core.registry.find_task(connection.server, home.generation, home.session, task.clone()).await {
             Ok(Some(known)) => return Some(known),
@@ -209,8 +211,13 @@ impl Engine {
         let same =
             |handle: &&Arc<TaskHandle>| handle.view.task().is_some_and(|known| known.id == task) && live.holds(handle);
         let open = core.ledger.of_server(server).iter().find(same).map(|handle| handle.id);
-        if let Some(known) = known.or(open) {
-            return Ok(known);
+        // One that was removed is taken up again: a person asks for it.
+        let kept = match known {
+            Some(KnownTask::Kept(id)) => Some(id),
+            Some(KnownTask::Removed) | None => open,
+        };
+        if let Some(kept) = kept {
+            return Ok(kept);
         }
         let seen = core.ask(live.upstream.read(task.clone())).await?;
         match take_up(core, &live, ConnectionKey::shared(server), task, &seen, Origin::Adopted, Actor::Person(by)).await

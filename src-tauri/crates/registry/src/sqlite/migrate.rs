@@ -54,6 +54,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 28, sql: include_str!("../../migrations/sqlite/0028_otlp_sinks.sql") },
     Migration { version: 29, sql: include_str!("../../migrations/sqlite/0029_sink_replies.sql") },
     Migration { version: 30, sql: include_str!("../../migrations/sqlite/0030_sink_signals.sql") },
+    Migration { version: 31, sql: include_str!("../../migrations/sqlite/0031_removed_tasks.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

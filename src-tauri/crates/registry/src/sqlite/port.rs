@@ -12,10 +12,10 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
-    Registry, RegistryError, RegistryFacts, Removal, RouteStore, RouteUnit, RuleUnit, SeriesQuery, ServerUnit,
-    SpendRow, StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
-    WasteRow,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, KnownTask, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, Registry, RegistryError, RegistryFacts, Removal, RouteStore, RouteUnit, RuleUnit, SeriesQuery,
+    ServerUnit, SpendRow, StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows,
+    UserDataItem, WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -258,7 +258,7 @@ impl Registry for SqliteRegistry {
         generation: u32,
         session: Option<SessionKey>,
         task: UpstreamTaskId,
-    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>> {
+    ) -> PortFuture<'_, Result<Option<KnownTask>, RegistryError>> {
         Box::pin(self.read_task(server, Home { generation, session }, task))
     }
 

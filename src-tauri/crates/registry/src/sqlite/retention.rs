@@ -108,7 +108,8 @@ impl SqliteRegistry {
         let writer = self.writer()?;
         let mut reader = self.reader().await?;
         let undelivered_before = before(now, limits.undelivered_for).as_millis();
-        let mut rows = RemovalPlan { undelivered_before, ..RemovalPlan::default() };
+        let removed_tasks_kept = i64::from(limits.removed_tasks_kept);
+        let mut rows = RemovalPlan { undelivered_before, removed_tasks_kept, ..RemovalPlan::default() };
         let mut removal = Removal::default();
         let most = limits.removed_at_once;
         rows.payloads = self

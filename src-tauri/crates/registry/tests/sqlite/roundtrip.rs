@@ -2,7 +2,7 @@
 
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::AgentId;
-use domain::ports::{AgentUnit, BudgetNote, Registry, RuleUnit, ServerUnit};
+use domain::ports::{AgentUnit, BudgetNote, KnownTask, Registry, RuleUnit, ServerUnit};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn any_task_reads_back_as_it_was_written() {
         if let Some(task) = task {
             let (generation, session) = (second.home.generation, second.home.session.clone());
             let found = registry.find_task(second.server, generation, session, task).await;
-            prop_assert_eq!(found, Ok(Some(second.id)));
+            prop_assert_eq!(found, Ok(Some(KnownTask::Kept(second.id))));
         }
         Ok(())
     });

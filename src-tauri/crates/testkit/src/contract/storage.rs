@@ -5,8 +5,9 @@ pub(super) mod shares;
 pub(super) mod sinks;
 
 use domain::audit::Verb;
+use domain::ids::UpstreamTaskId;
 use domain::policy::RetentionPolicy;
-use domain::ports::{Commit, Recording, Registry, Removal};
+use domain::ports::{Commit, KnownTask, Recording, Registry, Removal};
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
 use domain::task::{HoldReason, ResultHold, TaskHandle};
@@ -71,7 +72,8 @@ async fn check_retention(registry: &dyn Registry) {
     assert!(start.due.is_nothing(), "nothing is old at the beginning of time: {:?}", start.due);
     // Six tasks ended long ago; one of them is held, one not delivered, and one is still open.
     for number in 1..=6 {
-        let mut handle = FIXTURES.call(number, i64::try_from(number).expect("fits"));
+        let at = i64::try_from(number).expect("fits");
+        let mut handle = if number == 5 { FIXTURES.task(5, at, "listed") } else { FIXTURES.call(number, at) };
         match number {
             2 => {
                 handle.agent = Some(FIXTURES.agent(1));
@@ -127,6 +129,9 @@ async fn check_retention(registry: &dyn Registry) {
     let gone = clean_all(registry, &limits(), now).await;
     assert_eq!(due.tasks, gone.tasks, "it is foretold");
     assert_eq!(registry.handle(FIXTURES.id(1)).await, Ok(None), "an old task is gone");
+    let find = |task: &str| registry.find_task(FIXTURES.server(1), 0, None, UpstreamTaskId::new(task));
+    assert_eq!(find("listed").await, Ok(Some(KnownTask::Removed)), "what was removed is no new task");
+    assert_eq!(find("unheard of").await, Ok(None));
     for number in [2, 4] {
         assert!(registry.handle(FIXTURES.id(number)).await.expect("reads").is_some(), "task {number} stays");
     }

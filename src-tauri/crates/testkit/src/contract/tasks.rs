@@ -2,7 +2,7 @@
 
 use domain::audit::Verb;
 use domain::ids::{HandleId, SessionKey, UpstreamTaskId};
-use domain::ports::{Commit, CommitError, ContactNote, Registry, RegistryError};
+use domain::ports::{Commit, CommitError, ContactNote, KnownTask, Registry, RegistryError};
 use domain::task::status::{Contact, Phase};
 use domain::time::Timestamp;
 
@@ -55,7 +55,11 @@ async fn check_upstream_ids(registry: &dyn Registry) {
     let find = |generation, session: Option<&str>, task: &str| {
         registry.find_task(FIXTURES.server(1), generation, session.map(SessionKey::new), UpstreamTaskId::new(task))
     };
-    assert_eq!(find(0, None, "task-1").await, Ok(Some(FIXTURES.id(1))), "a task is found by its server's id");
+    assert_eq!(
+        find(0, None, "task-1").await,
+        Ok(Some(KnownTask::Kept(FIXTURES.id(1)))),
+        "a task is found by its server's id"
+    );
     assert_eq!(find(1, None, "task-1").await, Ok(None), "another generation is another task");
     assert_eq!(find(0, Some(""), "task-1").await, Ok(None), "an empty session is not no session");
     assert_eq!(find(0, None, "task-").await, Ok(None), "ids are compared whole");
@@ -68,7 +72,7 @@ async fn check_upstream_ids(registry: &dyn Registry) {
     let mut other = double.clone();
     other.home.session = Some(SessionKey::new("session-a"));
     let admitted = registry.admit(commit_of(&other, Phase::Running)).await.expect("another session, another task");
-    assert_eq!(find(0, Some("session-a"), "task-1").await, Ok(Some(other.id)), "found in its session");
+    assert_eq!(find(0, Some("session-a"), "task-1").await, Ok(Some(KnownTask::Kept(other.id))), "found in its session");
     other.version = admitted.version;
     other.home.session = None;
     let clash = registry.commit(commit_of(&other, Phase::Running)).await;
@@ -77,7 +81,7 @@ async fn check_upstream_ids(registry: &dyn Registry) {
     other.home.session = Some(SessionKey::new("session-b"));
     registry.commit(commit_of(&other, Phase::Running)).await.expect("it may move");
     assert_eq!(find(0, Some("session-a"), "task-1").await, Ok(None), "it is no longer where it was");
-    assert_eq!(find(0, Some("session-b"), "task-1").await, Ok(Some(other.id)), "and is where it went");
+    assert_eq!(find(0, Some("session-b"), "task-1").await, Ok(Some(KnownTask::Kept(other.id))), "and is where it went");
 }
 
 async fn check_finding_by_text(registry: &dyn Registry) {

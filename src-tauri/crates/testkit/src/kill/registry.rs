@@ -12,9 +12,10 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
-    RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, KnownTask, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit,
+    SpendRow, StorageFacts, StoredUse, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
+    WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -190,7 +191,7 @@ impl Registry for KillPointRegistry {
         tool_memory(server: ServerId) -> Option<ToolMemory>;
         handle(id: HandleId) -> Option<TaskHandle>;
         handles_starting(text: &str, limit: u32) -> Vec<HandleId>;
-        find_task(server: ServerId, generation: u32, session: Option<SessionKey>, task: UpstreamTaskId) -> Option<HandleId>;
+        find_task(server: ServerId, generation: u32, session: Option<SessionKey>, task: UpstreamTaskId) -> Option<KnownTask>;
         open_handles(server: Option<ServerId>, after: Option<HandleId>, limit: u32) -> Vec<TaskHandle>;
         open_count(server: Option<ServerId>) -> u64;
         list(query: TaskQuery) -> TaskPage;

@@ -11,9 +11,10 @@ use domain::policy::RetentionPolicy;
 use domain::ports::change::Changes;
 use domain::ports::{
     AgentNote, AgentUnit, AuditCheck, AuditPage, AuditQuery, AuditRows, BudgetNote, CancelFacts, Commit, CommitError,
-    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, PlanUnit, PortFuture, PriceUnit, Recorded, Recording,
-    Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts,
-    StoredUse, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow,
+    ContactNote, HaltUnit, HideUnit, HourSum, InboxPage, KnownTask, PlanUnit, PortFuture, PriceUnit, Recorded,
+    Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StorageFacts, StoredUse, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem,
+    WasteRow,
 };
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
@@ -219,8 +220,12 @@ impl Registry for MemoryRegistry {
         generation: u32,
         session: Option<SessionKey>,
         task: UpstreamTaskId,
-    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>> {
-        ready(self.with(|state, _| state.tasks.get(&(server, generation, session, task)).copied()))
+    ) -> PortFuture<'_, Result<Option<KnownTask>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let key = (server, generation, session, task);
+            let kept = state.tasks.get(&key).copied().map(KnownTask::Kept);
+            kept.or_else(|| state.removed_tasks.contains(&key).then_some(KnownTask::Removed))
+        }))
     }
 
     fn open_handles(

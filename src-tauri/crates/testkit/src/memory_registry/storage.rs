@@ -256,6 +256,8 @@ impl MemoryStore {
             for id in tasks.into_iter().take(most) {
                 self.rows.remove(&id);
                 self.hidden.remove(&id);
+                let gone = self.tasks.iter().filter(|(_, holder)| **holder == id).map(|(task, _)| task.clone());
+                self.removed_tasks.extend(gone.collect::<Vec<_>>());
                 self.tasks.retain(|_, holder| *holder != id);
                 self.change(Entity::Handle(id), Some(now), true);
                 removal.tasks += 1;

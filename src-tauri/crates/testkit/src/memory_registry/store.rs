@@ -2,7 +2,7 @@
 //!
 //! Every change happens under one lock, so it is atomic; conflicts and duplicates are found before anything is changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use domain::agent::Agent;
 use domain::agent::alarm::CallAlarm;
@@ -85,6 +85,8 @@ pub(crate) struct MemoryStore {
     pub(crate) closed: bool,
     pub(crate) rows: BTreeMap<HandleId, StoredTask>,
     pub(crate) tasks: HashMap<TaskKey, HandleId>,
+    /// Keys of tasks that retention removed.
+    pub(crate) removed_tasks: HashSet<TaskKey>,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     /// By the text of their scope.
     pub(crate) rules: BTreeMap<String, Rule>,

@@ -4,7 +4,7 @@
 //! `write/task_commit.rs`, which tasks make a list in `read/`; the encoding is in `codec/task.rs`.
 
 use domain::ids::{HandleId, ServerId, UpstreamTaskId};
-use domain::ports::RegistryError;
+use domain::ports::{KnownTask, RegistryError};
 use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use serde_json::Value;
@@ -186,11 +186,20 @@ impl SqliteRegistry {
         server: ServerId,
         home: Home,
         task: UpstreamTaskId,
-    ) -> Result<Option<HandleId>, RegistryError> {
+    ) -> Result<Option<KnownTask>, RegistryError> {
         let mark = task_mark(&self.base.sealer, server, &home, &task);
         let mut find = StatementBatch::default();
         find.add("SELECT id FROM handles WHERE task_mark = ?").with(mark.to_vec());
-        Ok(self.read_ids(find).await?.into_iter().next())
+        if let Some(id) = self.read_ids(find).await?.into_iter().next() {
+            return Ok(Some(KnownTask::Kept(id)));
+        }
+        let failed = || self.base.failed("read whether a task was removed");
+        let removed: Option<i64> = sqlx::query_scalar("SELECT number FROM removed_tasks WHERE mark = ?")
+            .bind(mark.to_vec())
+            .fetch_optional(&mut *self.reader().await?)
+            .await
+            .map_err(failed())?;
+        Ok(removed.map(|_| KnownTask::Removed))
     }
 
     /// Ids that begin with a text, newest first.

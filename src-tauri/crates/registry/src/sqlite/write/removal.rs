@@ -30,6 +30,8 @@ pub(crate) struct RemovalPlan {
     pub(crate) contents: Vec<(i64, HandleId)>,
     /// Numbers and ids of tasks that go.
     pub(crate) tasks: Vec<(i64, HandleId)>,
+    /// How many removed tasks are remembered.
+    pub(crate) removed_tasks_kept: i64,
     /// Undelivered replies that changed before this (milliseconds) go like others.
     pub(crate) undelivered_before: i64,
     /// Batches whose receipts go.
@@ -100,6 +102,16 @@ impl WriteTransaction<'_> {
                     .with(rows.undelivered_before);
             }
             // Their parts are gone, so only the row itself is asked: the rest of the condition still holds.
+            self.batch
+                .add(&format!(
+                    "INSERT OR IGNORE INTO removed_tasks (mark) \
+                     SELECT task_mark FROM handles WHERE task_mark IS NOT NULL AND number IN ({of_list})"
+                ))
+                .with(list.clone())
+                .with(rows.undelivered_before);
+            self.batch
+                .add("DELETE FROM removed_tasks WHERE number <= (SELECT max(number) FROM removed_tasks) - ?")
+                .with(rows.removed_tasks_kept);
             self.batch
                 .add(&format!("DELETE FROM handles WHERE number IN ({of_list})"))
                 .with(list)
