@@ -86,7 +86,7 @@ impl Engine {
     /// Why this question cannot have a standing answer, if it cannot.
     #[must_use]
     pub fn no_standing_answer(&self, task: &TaskHandle, request: &InputRequest) -> Option<NoStandingAnswer> {
-        check_may_stand(task, request, destructive(&self.core, task)).err()
+        check_may_stand(task, request, listed_destructive(&self.core, task)).err()
     }
 
     /// Answers this question by itself whenever it comes again. One that stands for it already gets a new version.
@@ -99,7 +99,7 @@ impl Engine {
         let task = core.ledger.load(id).await?.ok_or(EngineError::UnknownHandle)?;
         let request = task.requests.get(&key).ok_or_else(|| Refusal::UnknownKey(key.clone()))?;
         if destructive(core, &task).is_none() {
-            // Its tools are not known in this run: they are asked for, because what destroys is never repeated.
+            // They are asked for, because what destroys is never repeated.
             let _ = self.tools(task.server).await;
         }
         check_may_stand(&task, request, destructive(core, &task)).map_err(EngineError::NoStandingAnswer)?;
@@ -215,11 +215,21 @@ async fn given(
     Ok((answer.action, content))
 }
 
-/// What the server says of the task's tool: `None` while its tools are not known in this run.
-fn destructive(core: &EngineCore, task: &TaskHandle) -> Option<bool> {
+/// What the server said of the task's tool when its tools were listed last: `None` while they are not known in this run.
+fn listed_destructive(core: &EngineCore, task: &TaskHandle) -> Option<bool> {
     let connection = core.connections.shared(task.server)?;
     connection.known_tools()?;
     Some(connection.says_destructive(task.tool.as_deref()?))
+}
+
+/// The same, of a listing that was asked for after the task began: a tool may have become destructive since an earlier
+/// one, and a server need not say so.
+fn destructive(core: &EngineCore, task: &TaskHandle) -> Option<bool> {
+    let asked = core.connections.shared(task.server)?.tools_asked()?;
+    if asked < task.created {
+        return None;
+    }
+    listed_destructive(core, task)
 }
 
 /// Records the standing answers to the open questions of a task. Whether nobody is needed for it any more is seen from

@@ -70,6 +70,8 @@ struct ServerFacts {
     pushes: bool,
     /// Its tools, as listed last.
     tools: Option<ListedToolFacts>,
+    /// When that listing was asked for.
+    tools_asked: Option<Timestamp>,
 }
 
 /// What is known of a server's tools between two listings.
@@ -258,17 +260,27 @@ impl ServerConnection {
         self.facts.read().tools.as_ref().is_some_and(|tools| tools.destructive.contains(tool))
     }
 
-    /// Its tools were listed.
-    pub(crate) fn tools_listed(&self, tools: &[ToolFacts]) {
+    /// When its tools were asked for, of the listing that is known.
+    pub(crate) fn tools_asked(&self) -> Option<Timestamp> {
+        self.facts.read().tools_asked
+    }
+
+    /// Its tools were listed; `asked` is when they were asked for.
+    pub(crate) fn tools_listed(&self, tools: &[ToolFacts], asked: Timestamp) {
         let destructive = tools.iter().filter(|tool| tool.destructive_hint == Some(true));
         let listed = ListedToolFacts {
             count: tools.len(),
             destructive: destructive.map(|tool| tool.name.clone()).collect(),
             not_offered: NotOfferedCounts::of(tools.iter().map(|tool| tool.name.as_str())),
         };
-        let is_news = self.facts.read().tools.as_ref() != Some(&listed);
+        let mut facts = self.facts.write();
+        facts.tools_asked = Some(asked);
+        let is_news = facts.tools.as_ref() != Some(&listed);
         if is_news {
-            self.facts.write().tools = Some(listed);
+            facts.tools = Some(listed);
+        }
+        drop(facts);
+        if is_news {
             self.show_change();
         }
     }

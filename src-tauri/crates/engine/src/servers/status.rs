@@ -65,9 +65,10 @@ impl Engine {
     /// When it cannot be reached.
     pub async fn compared_tools(&self, id: ServerId) -> Result<(Vec<ToolFacts>, Option<ToolMemory>), EngineError> {
         let (connection, live) = open_connection::shared(&self.core, id).await?;
+        let asked = self.core.time.now();
         let tools = live.upstream.tools().await;
         match &tools {
-            Ok(tools) => connection.tools_listed(tools),
+            Ok(tools) => connection.tools_listed(tools, asked),
             Err(error) => connection.request_failed(error),
         }
         let tools = tools?;

@@ -129,9 +129,10 @@ impl ServerActor {
         self.tools_listed = Some(now);
         let (core, connection, id) = (Arc::clone(&self.core), Arc::clone(&self.connection), self.server.id);
         self.jobs.push(Box::pin(async move {
+            let asked = core.time.now();
             match live.upstream.tools().await {
                 Ok(tools) => {
-                    connection.tools_listed(&tools);
+                    connection.tools_listed(&tools, asked);
                     if let Err(error) = remember(&core, &connection.observed, id, &tools).await {
                         tracing::warn!(%error, "what is remembered of the tools of a server could not be read");
                     }

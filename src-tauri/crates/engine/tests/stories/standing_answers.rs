@@ -115,8 +115,9 @@ async fn what_destroys_or_asks_for_a_secret_never_has_a_rule() {
     let harmless = asking(&world, &server, id, "t2").await;
     world.until_phase(harmless, Phase::Waiting).await;
     world.engine.remember_answer(remember(harmless, declines())).await.expect("the tool is harmless");
+    // Nobody lists its tools meanwhile and the server does not say so: the rule has to find out by itself.
     server.list_destructive("work");
-    world.engine.tools(id).await.expect("they can be listed");
+    world.pass(Duration::from_secs(1)).await;
     let destructive = asking(&world, &server, id, "t3").await;
     world.until_phase(destructive, Phase::Waiting).await;
     world.pass(Duration::from_secs(30)).await;
