@@ -21,7 +21,7 @@ use crate::calls::control_tokens::{
 };
 use crate::calls::core::anchors::{AddAnchor, CompareNotes, OneAnchor};
 use crate::calls::core::audit::{ListAudit, OneAuditRow};
-use crate::calls::core::checkpoints::VerifyTree;
+use crate::calls::core::checkpoints::{MakeCheckpoint, VerifyTree};
 use crate::calls::core::doctor::CoreFacts;
 use crate::calls::core::export::{ExportAudit, ExportBegun, ExportPart, ReadExport};
 use crate::calls::core::findings::DoctorReport;
@@ -244,7 +244,7 @@ calls! {
     "audit.calls" reads ReadAudit audit_calls: ListReceipts => ReceiptListDto;
     "audit.verifyReceipts" reads ReadAudit audit_verify_receipts: VerifyReceipts => ReceiptsVerifiedDto;
     "audit.verifyTree" reads ReadAudit audit_verify_tree: VerifyTree => TreeVerifiedDto;
-    "audit.checkpoint" acts ExportAudit audit_checkpoint: Nothing => CheckpointDto;
+    "audit.checkpoint" acts ExportAudit audit_checkpoint: MakeCheckpoint => CheckpointDto;
     "audit.anchors" reads ReadAudit audit_anchors: Nothing => AnchorList;
     "audit.addAnchor" acts Configure audit_add_anchor: AddAnchor => AnchorDto;
     "audit.removeAnchor" acts Configure audit_remove_anchor: OneAnchor => AnchorList;

@@ -436,6 +436,12 @@ impl From<EngineError> for ApiError {
                 message,
                 "`taskwarden audit anchors list` shows where checkpoints are copied to.",
             ),
+            EngineError::NoEpoch { .. } => Self::new(
+                Code::Refused,
+                message,
+                "A new epoch is for a log that goes on from an older copy of the registry. Pass `--force` if a checkpoint that \
+                 lies elsewhere contradicts it.",
+            ),
             EngineError::Sink(refused) => Self::of_sink(&refused, message),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
         }

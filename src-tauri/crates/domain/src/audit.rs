@@ -197,12 +197,15 @@ pub enum Verb {
     ToolsChanged,
     /// A person marked the tools of a server as seen; the note names those that were new to people.
     ToolsSeen,
+    /// A person began a new epoch of the log, because an older copy of the registry was put back; the note says where and
+    /// why.
+    EpochBegun,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 69] = [
+    pub const ALL: [Self; 70] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -272,6 +275,7 @@ impl Verb {
         Self::SinkResumed,
         Self::ToolsChanged,
         Self::ToolsSeen,
+        Self::EpochBegun,
     ];
 
     /// The word of the export format.
@@ -347,6 +351,7 @@ impl Verb {
             Self::SinkResumed => "sinkResumed",
             Self::ToolsChanged => "toolsChanged",
             Self::ToolsSeen => "toolsSeen",
+            Self::EpochBegun => "epochBegun",
             Self::Unknown(word) => word,
         }
     }

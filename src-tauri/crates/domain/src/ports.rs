@@ -23,8 +23,8 @@ pub use registry::alarms::{AlarmStore, AlarmUnit};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::checkpoints::{
-    BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, LogSigner,
-    SignedHead, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogEpoch, LogHash, LogHead,
+    LogKey, LogSigner, SignedHead, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 pub use registry::control::{ControlStore, ControlTokenUnit};
 pub use registry::error::RegistryError;

@@ -148,6 +148,12 @@ pub enum EngineError {
     /// A place is not taken for copies of checkpoints, or is not one.
     #[error("{0}")]
     NoAnchor(String),
+    /// Nothing contradicts the audit log, so that it needs no new epoch.
+    #[error("the audit log is in epoch {epoch}, and no anchor contradicts it")]
+    NoEpoch {
+        /// The epoch that the log is in.
+        epoch: u32,
+    },
     /// A sink of the audit log is not added, changed or found.
     #[error(transparent)]
     Sink(#[from] SinkRefused),

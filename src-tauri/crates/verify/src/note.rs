@@ -78,7 +78,7 @@ impl NoteKey {
         Ok(Self { name: name.into(), id: known, public })
     }
 
-    /// The name of the key, which is the origin of its log.
+    /// The name of the key, which is the origin of its log in some epoch.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -88,6 +88,15 @@ impl NoteKey {
     #[must_use]
     pub fn id(&self) -> String {
         hex::encode(&self.id)
+    }
+
+    /// Whether a signature says that it is of this key. In each epoch of a log its key has the name of the log in that
+    /// epoch, and with it an id of its own.
+    fn is_of(&self, signature: &NoteSignature) -> bool {
+        if self.name == signature.name {
+            return self.id == signature.key;
+        }
+        epoch_of(&self.name).0 == epoch_of(&signature.name).0 && key_id(&signature.name, &self.public) == signature.key
     }
 }
 
@@ -155,14 +164,14 @@ impl SignedNote {
         self.signatures.iter().map(|signature| hex::encode(&signature.key)).collect()
     }
 
-    /// The first of these keys with a valid signature.
+    /// The first of these keys with a valid signature, in whatever epoch of their log.
     ///
     /// # Errors
     /// When a signature of one of these keys is invalid, or none of them signed.
     pub fn signer<'a>(&self, keys: &'a [NoteKey]) -> Result<&'a NoteKey, NoteFault> {
         let mut found = None;
         for signature in &self.signatures {
-            let known = keys.iter().find(|key| key.id == signature.key && key.name == signature.name);
+            let known = keys.iter().find(|key| key.is_of(signature));
             let Some(key) = known else { continue };
             let is_valid = Signature::from_slice(&signature.bytes)
                 .is_ok_and(|bytes| key.public.verify(self.text.as_bytes(), &bytes).is_ok());
@@ -188,7 +197,7 @@ impl fmt::Display for SignedNote {
 /// What a checkpoint says: the root over the first `size` rows of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeHead {
-    /// The name of the log, `taskwarden/LOG_ID`.
+    /// The name of the log in its epoch; see [`epoch_of`].
     pub origin: String,
     pub size: u64,
     pub root: Hash,
@@ -212,6 +221,14 @@ impl TreeHead {
         let root = STANDARD.decode(root).ok().and_then(|root| root.try_into().ok()).ok_or(fault)?;
         Ok(Self { origin: origin.into(), size: counted, root })
     }
+}
+
+/// The name of a log without its epoch, and the epoch: `taskwarden/LOG_ID` is epoch 1, `taskwarden/LOG_ID/2` epoch 2.
+#[must_use]
+pub fn epoch_of(origin: &str) -> (&str, u32) {
+    let later = origin.rsplit_once('/').filter(|(log, _)| log.contains('/'));
+    let later = later.and_then(|(log, number)| Some((log, number.parse().ok()?)));
+    later.filter(|(_, number)| *number > 1).unwrap_or((origin, 1))
 }
 
 impl fmt::Display for TreeHead {

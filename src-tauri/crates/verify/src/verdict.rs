@@ -74,6 +74,10 @@ pub enum HeadState {
     NotCompared,
     /// It is about another log.
     OtherLog,
+    /// It is of an earlier epoch of the log, and its rows are not those of this one.
+    Forked,
+    /// The same, and whoever verifies knows of it.
+    KnownFork,
 }
 
 /// An anchor or checkpoint with what came of it.
@@ -98,6 +102,9 @@ impl fmt::Display for HeadFinding {
             HeadState::Beyond => "covers rows that are missing here",
             HeadState::NotCompared => "cannot be compared with this file",
             HeadState::OtherLog => "is about another log",
+            HeadState::Forked | HeadState::KnownFork => {
+                "is of an earlier epoch, and its rows are not those of this log, which forked from an older copy"
+            }
         };
         write!(f, "{place}: the checkpoint of row {size} {said}")?;
         unsigned.as_ref().map_or(Ok(()), |why| write!(f, " ({why})"))
@@ -146,7 +153,12 @@ impl Verdict {
                 self.range.map_or(1, |(_, last)| last + 1),
                 format!("rows up to {} are missing; the checkpoint in {} covers them", found.size, found.place),
             )),
-            HeadState::Agrees | HeadState::NotCompared | HeadState::OtherLog => {}
+            HeadState::Forked => self.fail(BrokenRow::file(format!(
+                "the log forked: the checkpoint of row {} in {} is of an earlier epoch and has other rows. A row \
+                 `epochBegun` says who began the new epoch; if you know of it, give its number with --epoch",
+                found.size, found.place
+            ))),
+            HeadState::Agrees | HeadState::NotCompared | HeadState::OtherLog | HeadState::KnownFork => {}
         }
         self.anchors.push(found);
     }

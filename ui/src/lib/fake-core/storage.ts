@@ -135,6 +135,7 @@ export const auditFits = ({ first, last }: Pick<AuditLog, "first" | "last">): Au
 export const checkpointsFit = (newest: number): TreeVerifiedDto => ({
   compared: Math.ceil(newest / 1_000),
   newest,
+  epoch: 1,
   unsigned: 0,
   lateSince: null,
   broken: null,

@@ -76,6 +76,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   sinkResumed: ["play", "neutral"],
   toolsChanged: ["warn", "attention"],
   toolsSeen: ["check", "neutral"],
+  epochBegun: ["warn", "attention"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
   ruleChanged: ["info", "neutral"],

@@ -136,6 +136,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   sinkResumed: () => "Rows of the audit log are sent to a collector again",
   toolsChanged: ({ server }) => `${server} changed its tools`,
   toolsSeen: ({ who, server }) => `${who} marked the tools of ${server} as seen`,
+  epochBegun: ({ who }) => `${who} began a new epoch of the audit log`,
   resumed: ({ who }) => `${who} let halted work begin again`,
   escalated: ({ who }) => `${who} took a further step to end it`,
   agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,

@@ -88,6 +88,9 @@ export const STORAGE = {
     brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
     showRow: "Show the row",
     calls: (receipts: number) => `${plural(receipts, "receipt of a call", "receipts of calls")} intact.`,
+    checkpoints: (compared: number, epoch: number) =>
+      `${plural(compared, "checkpoint")} compared, and the rows agree.${epoch > 1 ? ` The log is in epoch ${epoch}: it went on from an older copy of the registry.` : ""}`,
+    checkpointBroken: (row: number) => `The checkpoint of row ${count(row)} does not hold.`,
     callBroken: (receipt: number) => `Receipt ${count(receipt)} of a call is not intact.`,
   },
 } as const;

@@ -91,7 +91,9 @@ impl MonthReport {
             Verb::Halted | Verb::Resumed => self.list(row, RowList::Halts),
             Verb::ToolsChanged | Verb::ToolsSeen => self.list(row, RowList::Tools),
             Verb::Called => self.called(row),
-            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing => self.list(row, RowList::Gaps),
+            Verb::SegmentRemoved | Verb::SigningKeyReplaced | Verb::ReceiptsMissing | Verb::EpochBegun => {
+                self.list(row, RowList::Gaps);
+            }
             _ => {}
         }
         if let Some(kind) = DecisionKind::of(verb, row.note) {

@@ -210,6 +210,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             | EngineError::AnswerNotKept
             | EngineError::NotSigned(_)
             | EngineError::NoAnchor(_)
+            | EngineError::NoEpoch { .. }
             | EngineError::Sink(_)
             | EngineError::SignIn(_)
             | EngineError::Pause(_)

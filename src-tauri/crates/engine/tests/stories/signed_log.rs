@@ -3,16 +3,23 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::audit::Verb;
 use domain::ids::PersonId;
+use domain::policy::Policy;
 use domain::ports::{
     AnchorPlace, AnchorPlaceFault, AnchorPlaces, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture,
-    SecretError, SignedHead,
+    Registry, SecretError, SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
 use parking_lot::Mutex;
+use testkit::clock::TestClock;
+use testkit::kill::{Fate, KillPointRegistry, KillPoints};
+use testkit::memory_registry::MemoryRegistry;
+use testkit::scripted::ScriptedConnector;
+use tokio::sync::Notify;
 
 use crate::world::World;
 
@@ -107,6 +114,14 @@ fn ada() -> PersonId {
     PersonId::new("ada")
 }
 
+/// The notes of all rows with this verb, the newest first.
+async fn notes(registry: &dyn Registry, verb: Verb) -> Vec<String> {
+    let filter = AuditFilter { verbs: vec![verb.word().into()], ..AuditFilter::default() };
+    let query = AuditQuery { filter, order: AuditOrder::NewestFirst, behind: None, limit: 100 };
+    let found = registry.audit_rows(query).await.expect("rows");
+    found.rows.into_iter().map(|row| row.note.unwrap_or_default()).collect()
+}
+
 struct Stage {
     world: World,
     disk: Arc<Disk>,
@@ -137,9 +152,7 @@ impl Stage {
     }
 
     async fn rows(&self, verb: Verb) -> usize {
-        let filter = AuditFilter { verbs: vec![verb.word().into()], ..AuditFilter::default() };
-        let query = AuditQuery { filter, order: AuditOrder::NewestFirst, behind: None, limit: 100 };
-        self.world.registry.audit_rows(query).await.expect("rows").rows.len()
+        notes(self.world.registry.as_ref(), verb).await.len()
     }
 
     fn trouble(&self) -> Option<AnchorTrouble> {
@@ -254,4 +267,92 @@ async fn a_place_is_refused_before_it_is_on_record() {
     assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("as many as may be")), "{refused:?}");
     let refused = stage.world.engine.add_anchor(place("/media/0"), &ada()).await;
     assert!(matches!(&refused, Err(EngineError::NoAnchor(why)) if why.contains("already")), "{refused:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_epoch_is_for_a_log_that_an_anchor_contradicts_and_copies_go_on_in_it() {
+    let mut stage = Stage::new().await;
+    stage.world.engine.add_anchor(place(PLACE), &ada()).await.expect("it is taken");
+    let refused = stage.world.engine.begin_epoch(&ada(), None, false).await;
+    assert!(matches!(refused, Err(EngineError::NoEpoch { epoch: 1 })), "nothing contradicts the log: {refused:?}");
+
+    // The log that was lost had begun an epoch of its own.
+    let head = stage.disk.text().lines().find_map(read).expect("a note");
+    let lost = LogHead { origin: format!("{}/2", head.origin), size: head.size + 5_000, root: [9; 32] };
+    stage.disk.files.lock().insert(PLACE.into(), note(&lost));
+    stage.world.restart().await;
+    stage.equip().await;
+    let made = stage.world.engine.begin_epoch(&ada(), Some("restored the copy of Monday"), false).await;
+    let made = made.expect("the place is looked at before");
+    let origin = format!("{}/3", head.origin);
+    assert_eq!(read(&made.note).map(|head| head.origin), Some(origin.clone()), "a lost epoch is not begun again");
+    let said = notes(stage.world.registry.as_ref(), Verb::EpochBegun).await.concat();
+    for word in ["epoch 3", "contradicted by anchor 1", "restored the copy of Monday"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert_eq!(stage.rows(Verb::SigningKeyReplaced).await, 0, "the key is the same");
+
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!((stage.trouble(), stage.disk.sizes().last()), (None, Some(&stage.signed().await)), "copies go on");
+    assert!(stage.disk.text().starts_with(&note(&lost)), "behind the evidence, which stays");
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!(
+        (stage.trouble(), stage.disk.sizes().last()),
+        (None, Some(&stage.signed().await)),
+        "and after a restart"
+    );
+
+    let refused = stage.world.engine.begin_epoch(&ada(), None, false).await;
+    assert!(matches!(refused, Err(EngineError::NoEpoch { epoch: 3 })), "{refused:?}");
+    let insisted = stage.world.engine.begin_epoch(&ada(), None, true).await.expect("a person insists");
+    assert_eq!(read(&insisted.note).map(|head| head.origin), Some(format!("{}/4", head.origin)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_core_that_is_killed_while_it_begins_an_epoch_has_begun_it_whole_or_not_at_all() {
+    for target in [
+        "registry.begin_epoch:before",
+        "registry.begin_epoch:after",
+        "registry.put_checkpoint:before",
+        "registry.put_checkpoint:after",
+    ] {
+        let killed = Arc::new(Notify::new());
+        let (tell, begins, is_dead) = (killed.clone(), AtomicBool::new(false), AtomicBool::new(false));
+        let points = KillPoints::new(move |name| {
+            let begins = begins.fetch_or(name.starts_with("registry.begin_epoch"), Ordering::Relaxed)
+                || name.starts_with("registry.begin_epoch");
+            if begins && name.starts_with(target) {
+                is_dead.store(true, Ordering::Relaxed);
+                tell.notify_one();
+            }
+            if is_dead.load(Ordering::Relaxed) { Fate::Hang } else { Fate::Live }
+        });
+        let memory: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(Policy::default()));
+        let registry = Arc::new(KillPointRegistry::new(memory.clone(), points));
+        let scripted = Arc::new(ScriptedConnector::default());
+        let (connector, clock) = (scripted.clone(), Arc::new(TestClock::new()));
+        let mut world = Box::pin(World::over(registry, connector, scripted, Policy::default(), clock, 1)).await;
+        world.engine.sign_log(Arc::new(PlainSigner));
+        tokio::select! {
+            done = world.engine.begin_epoch(&ada(), None, true) => panic!("{target}: nobody killed it: {done:?}"),
+            () = killed.notified() => {}
+        }
+        world.kill().await;
+        world.registry = memory.clone();
+        world.start().await;
+        world.engine.sign_log(Arc::new(PlainSigner));
+        world.pass(90 * SECOND).await;
+
+        let is_begun = target != "registry.begin_epoch:before";
+        let origin = memory.grow_tree(1_000).await.expect("the tree").head.origin;
+        let rows = notes(memory.as_ref(), Verb::EpochBegun).await.len();
+        assert_eq!((rows, origin.ends_with("/2")), (usize::from(is_begun), is_begun), "killed at {target}: {origin}");
+        let newest = memory.checkpoints(1).await.expect("checkpoints");
+        let signed = newest.first().and_then(|newest| read(&newest.note)).map(|head| head.origin);
+        assert_eq!(signed.filter(|_| is_begun), is_begun.then_some(origin), "killed at {target}: the epoch is signed");
+    }
 }

@@ -119,6 +119,10 @@ fn checkpoints(facts: &CoreFacts) -> Finding {
         0 => "the audit log is not signed yet".to_owned(),
         newest => format!("the audit log is signed to row {newest}"),
     };
+    let message = match found.epoch {
+        0 | 1 => message,
+        later => format!("{message}, in epoch {later}: it went on from an older copy of the registry"),
+    };
     match (&found.late_since, facts.process) {
         (Some(since), Some(_)) => Finding::note(
             area,
@@ -137,7 +141,8 @@ fn anchor(anchor: &AnchorDto) -> Finding {
             area,
             message,
             "Keep a copy of that place and of the data folder as evidence. `taskwarden audit verify --anchor PLACE` compares \
-             each checkpoint of it.",
+             each checkpoint of it. If you put an older copy of the registry back yourself, `taskwarden audit checkpoint \
+             --new-epoch` puts that on record, and copies go on.",
         ),
         Some(_) => Finding::note(
             area,

@@ -136,6 +136,53 @@ fn an_older_registry_that_was_put_back_contradicts_its_anchor_which_stays_as_it_
 }
 
 #[test]
+fn a_new_epoch_goes_on_from_an_older_registry_and_names_the_fork_to_who_does_not_know_of_it() {
+    let home = Home::new();
+    let file = disk(&home).join("log.notes");
+    put_older_registry_back(&home, &["file", text(&file)]);
+    let core = serve(&home);
+    until("doctor names the contradiction", || home.run(&["doctor"]).out.contains("rows were cut off"));
+    let unasked = home.run(&["audit", "checkpoint", "--new-epoch"]);
+    assert!(unasked.code == Some(5) && unasked.err.contains("no epoch was begun"), "{unasked:?}");
+    let kept = std::fs::read_to_string(&file).expect("the anchor");
+    let begun = home.ok(&["audit", "checkpoint", "--new-epoch", "--reason", "the backup of Monday", "--yes"]);
+    assert!(begun.out.lines().next().is_some_and(|origin| origin.ends_with("/2")), "{begun:?}");
+    let rows = home.ok(&["audit", "list", "--verb", "epochBegun", "--json"]).json();
+    let note = rows["rows"][0]["note"].as_str().expect("a note").to_owned();
+    let why = "contradicted by anchor 1; the backup of Monday";
+    assert!(note.starts_with("epoch 2, `taskwarden/") && note.ends_with(why), "{note}");
+    let replaced = home.ok(&["audit", "list", "--verb", "signingKeyReplaced", "--json"]).json();
+    assert_eq!(replaced["rows"].as_array().map(Vec::len), Some(0), "the key is the same: {replaced}");
+
+    let now = || std::fs::read_to_string(&file).expect("the anchor");
+    until("the place gets copies again", || now().contains("/2\n"));
+    assert!(now().starts_with(&kept), "and what it held stays: {}", now());
+    let healthy = home.run(&["doctor"]).out;
+    assert!(!healthy.contains("rows were cut off") && healthy.contains("in epoch 2"), "{healthy}");
+    let refused = home.run(&["audit", "checkpoint", "--new-epoch", "--yes"]);
+    assert!(refused.code == Some(5) && refused.err.contains("in epoch 2, and no anchor contradicts it"), "{refused:?}");
+    let anchor = ["--anchor", text(&file)];
+    let forked = home.run(&[&["audit", "verify"], anchor.as_slice()].concat());
+    assert!(forked.code == Some(1) && forked.out.contains("it forked, and a row `epochBegun` says who"), "{forked:?}");
+    let known = home.run(&[&["audit", "verify", "--epoch", "2"], anchor.as_slice()].concat());
+    assert!(known.code == Some(0) && known.out.contains("agrees"), "{known:?}");
+    let unknown = home.run(&[&["audit", "verify", "--epoch", "3"], anchor.as_slice()].concat());
+    assert!(unknown.code == Some(2) && unknown.err.contains("there is no epoch 3"), "{unknown:?}");
+
+    let export = home.data().with_file_name("rows.jsonl");
+    home.ok(&["audit", "export", "-o", text(&export)]);
+    let forked = home.run(&[&["audit", "verify", text(&export)], anchor.as_slice()].concat());
+    assert!(forked.code == Some(1) && forked.out.contains("the log forked: the checkpoint of row"), "{forked:?}");
+    let known = home.run(&[&["audit", "verify", text(&export), "--epoch", "2"], anchor.as_slice()].concat());
+    assert!(known.code == Some(0) && known.out.contains("forked from an older copy"), "{known:?}");
+    drop(core);
+    let _core = serve(&home);
+    let again = home.ok(&["audit", "checkpoint"]);
+    assert!(again.out.lines().next().is_some_and(|origin| origin.ends_with("/2")), "the epoch stays: {again:?}");
+    home.ok(&["audit", "verify"]);
+}
+
+#[test]
 fn a_place_that_went_away_is_told_and_gets_what_it_missed_when_it_is_back() {
     let home = Home::new();
     let _core = serve(&home);

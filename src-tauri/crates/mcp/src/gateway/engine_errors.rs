@@ -59,6 +59,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::StageRefused(_)
         | EngineError::NotSigned(_)
         | EngineError::NoAnchor(_)
+        | EngineError::NoEpoch { .. }
         | EngineError::Sink(_)
         | EngineError::SignIn(_)
         | EngineError::Pause(_)

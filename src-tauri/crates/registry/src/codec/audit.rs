@@ -312,6 +312,7 @@ mod tests {
             Verb::SinkResumed => 66,
             Verb::ToolsChanged => 67,
             Verb::ToolsSeen => 68,
+            Verb::EpochBegun => 69,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -6,8 +6,9 @@
 
 use domain::audit::AuditEvent;
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogHead, LogKey, PortFuture,
-    RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead, LogKey,
+    PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart,
+    UnsignedRows,
 };
 use domain::time::Timestamp;
 use sqlx::sqlite::SqliteConnection;
@@ -16,15 +17,15 @@ use verify::chain::{Hash, START};
 use verify::tree::{Frontier, LeafRange, Subtree, leaf_hash};
 
 use super::read::audit_tree::TreeReader;
-use super::tables::audit::checkpoints::{CHECKPOINT_COLUMNS, NODE_LEVELS, SigningRow, read_checkpoint, read_key};
+use super::tables::audit::checkpoints::{
+    CHECKPOINT_COLUMNS, NODE_LEVELS, PROGRAM, SigningRow, read_checkpoint, read_key,
+};
 use super::tables::audit::sinks::{self, SinkRow, SinkWrite};
 use super::write::mutation::Mutation;
 use super::{SqliteRegistry, unsigned, whole};
 
 /// Keys read at most; the limit only keeps a damaged file from filling the memory.
 const KEYS_MAX: u32 = 10_000;
-/// The end of the name of a log.
-const PROGRAM: &str = "taskwarden";
 
 /// What the tree is about at one moment.
 pub(crate) struct LogState {
@@ -56,7 +57,7 @@ impl SqliteRegistry {
             None => Frontier::default(),
         };
         Ok(LogState {
-            origin: format!("{PROGRAM}/{id}"),
+            origin: format!("{PROGRAM}{id}"),
             frontier,
             last: unsigned(row.try_get(2).map_err(failed())?),
             first: unsigned(row.try_get(3).map_err(failed())?),
@@ -162,6 +163,13 @@ impl CheckpointStore for SqliteRegistry {
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(async move {
             let row = SigningRow::Checkpoint(Box::new(unit));
+            self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
+        })
+    }
+
+    fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let row = SigningRow::Epoch(Box::new(unit));
             self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
         })
     }

@@ -3,11 +3,12 @@
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::policy::RetentionPolicy;
 use domain::ports::{
-    Checkpoint, CheckpointStore as _, CheckpointUnit, LeafSpan, LogHead, Registry as _, TreeCheck, TreeStart,
+    Checkpoint, CheckpointStore as _, CheckpointUnit, EpochUnit, LeafSpan, LogEpoch, LogHead, Registry as _, TreeCheck,
+    TreeStart,
 };
 use domain::time::Timestamp;
 use registry::SqliteRegistry;
-use verify::note::{NoteKey, SignedNote, SigningKey, TreeHead};
+use verify::note::{NoteKey, SignedNote, SigningKey, TreeHead, epoch_of};
 
 use super::{Home, meddle};
 
@@ -77,6 +78,34 @@ async fn checkpoints_hold_against_the_rows_whatever_the_stretches() {
     record(&registry, 5).await;
     let recent = registry.check_tree(TreeStart::Recent, 200).await.expect("it can be read");
     assert_eq!((recent.compared, recent.broken), (1, None), "the recent ones begin at the checkpoint of row 300");
+}
+
+#[tokio::test]
+async fn what_was_signed_in_an_earlier_epoch_holds_in_the_next_one() {
+    let home = Home::new();
+    let registry = signed_log(&home).await;
+    let before = grown(&registry).await.origin;
+    let origin = LogEpoch::of(&before).next_origin(0);
+    registry.begin_epoch(EpochUnit { origin: origin.clone(), audit: Vec::new() }).await.expect("it begins");
+    registry.close().await;
+    let registry = home.open().await;
+    record(&registry, 50).await;
+    assert_eq!((sign(&registry, 2).await, grown(&registry).await.origin), (650, origin.clone()), "the name is kept");
+    let found = compared(&registry, 1_000).await;
+    assert_eq!((found.compared, found.newest, found.epoch, found.broken), (3, 650, 2, None));
+    for name in [before.as_str(), &origin] {
+        let LogEpoch { log, number } = LogEpoch::of(name);
+        assert_eq!((log, number), epoch_of(name), "core and verifier read the name alike");
+    }
+    let public: Vec<String> = registry.log_keys().await.expect("keys").into_iter().map(|key| key.public).collect();
+    assert!(public[0].starts_with(&format!("{origin}+")), "the key has the name of the log: {public:?}");
+    registry.close().await;
+
+    // A note of an epoch that has not begun is about another log.
+    meddle(&home.path(), "UPDATE store SET log_id = replace(log_id, '/2', '')").await;
+    let registry = home.open().await;
+    let broken = compared(&registry, 1_000).await.broken.expect("it is found");
+    assert!(broken.size == 650 && broken.why.contains("another log"), "{broken:?}");
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Kill points around the tree over the audit log and its checkpoints.
 
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan, LogHash, LogKey, PortFuture, RegistryError,
-    TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogKey, PortFuture,
+    RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 
 use super::registry::KillPointRegistry;
@@ -18,6 +18,10 @@ impl CheckpointStore for KillPointRegistry {
 
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(self.write("registry.put_checkpoint", self.inner.put_checkpoint(unit)))
+    }
+
+    fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write("registry.begin_epoch", self.inner.begin_epoch(unit)))
     }
 
     fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>> {

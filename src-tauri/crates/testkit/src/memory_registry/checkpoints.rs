@@ -3,8 +3,9 @@
 //! It keeps the hash of every row that ever was and computes each root anew. Signatures are not verified here.
 
 use domain::ports::{
-    AuditFilter, AuditOrder, AuditQuery, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, LeafSpan,
-    LogHash, LogHead, LogKey, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, AuditOrder, AuditQuery, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit,
+    LeafSpan, LogEpoch, LogHash, LogHead, LogKey, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart,
+    UnsignedRows,
 };
 use sha2::{Digest, Sha256};
 
@@ -13,8 +14,8 @@ use super::audit_chain::unhex;
 use super::audit_rows;
 use super::store::MemoryStore;
 
-/// The name of the log.
-pub(super) const ORIGIN: &str = "taskwarden/memory";
+/// The name of the log in its first epoch.
+const ORIGIN: &str = "taskwarden/memory";
 
 /// What was signed.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,15 @@ pub(crate) struct SignedLog {
     leaves: Vec<LogHash>,
     checkpoints: Vec<Checkpoint>,
     keys: Vec<LogKey>,
+    /// The name of the log in a later epoch.
+    renamed: Option<String>,
+}
+
+impl SignedLog {
+    /// The name of the log.
+    pub(super) fn origin(&self) -> String {
+        self.renamed.clone().unwrap_or_else(|| ORIGIN.into())
+    }
 }
 
 fn hash(parts: &[&[u8]]) -> LogHash {
@@ -69,6 +79,7 @@ impl MemoryStore {
         TreeCheck {
             compared: u64::try_from(self.signed.checkpoints.len()).unwrap_or(u64::MAX),
             newest,
+            epoch: LogEpoch::of(&self.signed.origin()).number,
             upto: newest,
             broken: broken.map(|one| BrokenCheckpoint { size: one.size, why: "the rows are others".into() }),
             next: None,
@@ -81,7 +92,7 @@ impl CheckpointStore for MemoryRegistry {
         let grown = self.with(|state, _| {
             state.grow_tree(usize::try_from(rows).unwrap_or(usize::MAX));
             let leaves = &state.signed.leaves;
-            let head = LogHead { origin: ORIGIN.into(), size: size(leaves), root: tree_hash(leaves) };
+            let head = LogHead { origin: state.signed.origin(), size: size(leaves), root: tree_hash(leaves) };
             TreeGrowth { head, last: state.audit.last().map_or(0, |row| row.number) }
         });
         Box::pin(async move { grown })
@@ -126,6 +137,14 @@ impl CheckpointStore for MemoryRegistry {
             signed.checkpoints.retain(|one| one.size != checkpoint.size);
             signed.checkpoints.push(checkpoint);
             state.facts(audit);
+        });
+        Box::pin(async move { done })
+    }
+
+    fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
+        let done = self.with(|state, _| {
+            state.signed.renamed = Some(unit.origin);
+            state.facts(unit.audit);
         });
         Box::pin(async move { done })
     }

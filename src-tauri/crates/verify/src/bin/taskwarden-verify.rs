@@ -21,6 +21,8 @@ Arguments:
 
 Options:
   --anchor FILE     Compare with the checkpoints of this file; may be given more than once
+  --epoch NUMBER    You know that the log began this epoch from an older copy of itself: checkpoints of earlier epochs that
+                    fork from it are named, and are no fault
   --key KEY         Trust this public key (NAME+ID+BASE64) in place of those in the export; may be given more than once
   -h, --help        Show this help
   -V, --version     Show the version and the formats that it reads
@@ -47,6 +49,10 @@ fn asked(mut words: impl Iterator<Item = String>) -> Result<Asked, String> {
                 let anchors =
                     parse_anchors(&path, &text).map_err(|why| format!("`{path}` is no file of anchors: {why}"))?;
                 trust.anchors.extend(anchors);
+            }
+            "--epoch" => {
+                let number = words.next().and_then(|number| number.parse().ok()).filter(|number| *number > 1);
+                trust.epoch = Some(number.ok_or("`--epoch` needs the number of an epoch, from 2")?);
             }
             "--key" => {
                 let key = words.next().ok_or("`--key` needs a key")?;

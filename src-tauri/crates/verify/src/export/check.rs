@@ -12,7 +12,7 @@ use crate::export::lines::{ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest
 use crate::export::receipts::ReceiptsCheck;
 use crate::filter::RowMatch;
 use crate::hex;
-use crate::note::{NoteKey, SignedNote, TreeHead};
+use crate::note::{NoteKey, SignedNote, TreeHead, epoch_of};
 use crate::tree::{Frontier, LeafRange, is_consistent, leaf_hash, root_of_inclusion};
 use crate::verdict::{BrokenRow, HeadFinding, HeadState, Verdict};
 
@@ -26,6 +26,8 @@ pub struct Trust {
     pub anchors: Vec<Anchor>,
     /// Keys that the person knows to be those of the log; empty to take those of the file.
     pub keys: Vec<NoteKey>,
+    /// An epoch of the log that the person knows to have begun; anchors of earlier ones may fork from it.
+    pub epoch: Option<u32>,
 }
 
 /// Why a file was not checked at all.
@@ -143,7 +145,7 @@ impl ExportCheck {
         let head = TreeHead::parse(note.text()).map_err(|why| fault(&why.to_string()))?;
         let signer =
             note.signer(&keys).map_err(|why| BrokenRow::file(format!("the checkpoint of the export: {why}")))?;
-        if head.origin != manifest.origin || signer.name() != manifest.origin {
+        if head.origin != manifest.origin || epoch_of(signer.name()).0 != epoch_of(&manifest.origin).0 {
             return Err(fault("its checkpoint is about another log"));
         }
         if manifest.first == 0 || manifest.last < manifest.first || manifest.last > head.size {
@@ -277,8 +279,12 @@ impl ExportCheck {
             self.verdict.fail(broken);
             return self.verdict;
         }
+        let epoch = epoch_of(&self.head.origin).1;
+        if let Some(known) = trust.epoch.filter(|known| *known > epoch) {
+            self.verdict.warnings.push(format!("the file is of epoch {epoch} of the log, before epoch {known}"));
+        }
         for anchor in &trust.anchors {
-            let found = self.compare(anchor);
+            let found = self.compare(anchor, trust.epoch);
             self.verdict.add_anchor(found);
         }
         self.say_what_is_proven();
@@ -321,16 +327,27 @@ impl ExportCheck {
         Ok(())
     }
 
-    fn compare(&self, anchor: &Anchor) -> HeadFinding {
+    fn compare(&self, anchor: &Anchor, known: Option<u32>) -> HeadFinding {
         let Anchor { place, head, .. } = anchor;
         let unsigned = anchor.check_signature(&self.keys).err().map(|why| why.to_string());
         let proof = || {
             let earlier = self.manifest.earlier.iter().find(|earlier| earlier.size == head.size)?;
             hashes_of(&earlier.proof)
         };
-        let is_same = |is_same: bool| if is_same { HeadState::Agrees } else { HeadState::Contradicts };
-        let state = if head.origin != self.head.origin {
+        let ((log, epoch), (own_log, own_epoch)) = (epoch_of(&head.origin), epoch_of(&self.head.origin));
+        let otherwise = match (epoch < own_epoch, known.is_some_and(|known| epoch < known)) {
+            (false, _) => HeadState::Contradicts,
+            (true, false) => HeadState::Forked,
+            (true, true) => HeadState::KnownFork,
+        };
+        let is_same = |is_same: bool| if is_same { HeadState::Agrees } else { otherwise };
+        let state = if log != own_log {
             HeadState::OtherLog
+        } else if epoch > own_epoch {
+            // The file was made before that epoch began, or of a copy in which it did not begin.
+            HeadState::NotCompared
+        } else if epoch < own_epoch && head.size > self.head.size {
+            otherwise
         } else if head.size == self.head.size {
             is_same(head.root == self.head.root)
         } else if let Some((_, root, _)) = self.passed.iter().find(|(size, _, _)| *size == head.size) {

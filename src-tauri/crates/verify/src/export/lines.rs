@@ -48,7 +48,7 @@ pub enum GapKind {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Manifest {
     pub format: String,
-    /// The name of the log, `taskwarden/LOG_ID`.
+    /// The name of the log in its epoch, `taskwarden/LOG_ID` or `taskwarden/LOG_ID/2`.
     pub origin: String,
     /// Public keys of the log as `NAME+ID+BASE64`, the newest first.
     pub keys: Vec<String>,

@@ -112,7 +112,7 @@ fn an_anchor_agrees_with_the_log_and_finds_a_log_that_was_rewritten_with_its_key
     let (log, forged) = (Log::of(80), Log::rewritten(80, 10));
     let all = RowFilter::default();
     for size in [40, 80] {
-        let trust = Trust { anchors: vec![anchor_at(&log, size)], keys: Vec::new() };
+        let trust = Trust { anchors: vec![anchor_at(&log, size)], ..Trust::default() };
         let honest = verdict(&log.export(&all, GapKind::Stubs, 1..=80), &trust);
         assert_eq!(honest.exit_code(), VERIFIED, "{honest}");
         assert_eq!(honest.anchors[0].state, HeadState::Agrees);
@@ -128,9 +128,39 @@ fn an_anchor_agrees_with_the_log_and_finds_a_log_that_was_rewritten_with_its_key
 }
 
 #[test]
+fn a_log_that_goes_on_from_an_older_copy_names_the_fork_and_is_verified_by_who_knows_of_it() {
+    let (lost, log) = (Log::of(100), Log::rewritten(80, 50).in_epoch(2));
+    let text = log.export(&RowFilter::default(), GapKind::Stubs, 1..=80);
+    let with = |size, epoch| verdict(&text, &Trust { anchors: vec![anchor_at(&lost, size)], epoch, keys: Vec::new() });
+    let before = with(40, None);
+    assert_eq!((before.exit_code(), before.anchors[0].state), (VERIFIED, HeadState::Agrees), "both have it: {before}");
+    for size in [60, 80, 100] {
+        let found = with(size, None);
+        assert_eq!((found.exit_code(), found.anchors[0].state), (BROKEN, HeadState::Forked), "{size}: {found}");
+        assert!(found.to_string().contains("the log forked"), "{found}");
+        let known = with(size, Some(2));
+        assert_eq!((known.exit_code(), known.anchors[0].state), (NOTHING, HeadState::KnownFork), "alone: {known}");
+    }
+    let anchors = vec![anchor_at(&lost, 40), anchor_at(&lost, 100), anchor_at(&log, 80)];
+    let known = verdict(&text, &Trust { anchors, epoch: Some(2), keys: vec![lost.public()] });
+    assert_eq!(known.exit_code(), VERIFIED, "the key is that of the log in each of its epochs: {known}");
+    assert!(known.anchors.iter().all(|found| found.unsigned.is_none()), "{known}");
+
+    // Knowing of a fork forgives nothing behind it, and none that came later.
+    let changed = Log::rewritten(80, 70).in_epoch(2);
+    let trust = Trust { anchors: vec![anchor_at(&changed, 80)], epoch: Some(2), keys: Vec::new() };
+    assert_eq!(verdict(&text, &trust).anchors[0].state, HeadState::Contradicts);
+    let later = Log::rewritten(80, 60).in_epoch(3).export(&RowFilter::default(), GapKind::Stubs, 1..=80);
+    let trust = Trust { anchors: vec![anchor_at(&log, 80)], ..trust };
+    assert_eq!(verdict(&later, &trust).anchors[0].state, HeadState::Forked, "nobody said to know of epoch 3");
+    let unknown = with(40, Some(7)).to_string();
+    assert!(unknown.contains("the file is of epoch 2"), "{unknown}");
+}
+
+#[test]
 fn a_file_that_is_compared_with_none_of_the_anchors_is_not_called_verified() {
     let found = |state| HeadFinding { place: "anchors".into(), size: 1, state, unsigned: None };
-    for state in [HeadState::NotCompared, HeadState::OtherLog] {
+    for state in [HeadState::NotCompared, HeadState::OtherLog, HeadState::KnownFork] {
         let mut verdict = Verdict { rows: 2, range: Some((1, 2)), ..Verdict::default() };
         verdict.add_anchor(found(state));
         assert_eq!(verdict.exit_code(), NOTHING, "a forger leaves out the proof that would show it");
@@ -143,7 +173,7 @@ fn a_file_that_is_compared_with_none_of_the_anchors_is_not_called_verified() {
 #[test]
 fn the_window_behind_the_newest_anchor_is_told_in_rows_and_seconds() {
     let log = Log::of(80);
-    let trust = Trust { anchors: vec![anchor_at(&log, 60)], keys: Vec::new() };
+    let trust = Trust { anchors: vec![anchor_at(&log, 60)], ..Trust::default() };
     let found = verdict(&log.export(&RowFilter::default(), GapKind::Stubs, 1..=80), &trust).to_string();
     assert!(found.contains("the 20 rows after 60"), "{found}");
     assert!(found.contains("within 20 s"), "one row a second: {found}");

@@ -21,6 +21,7 @@ const ORIGIN: &str = "taskwarden/test";
 const UPGRADED: u64 = 6;
 
 pub(crate) struct Log {
+    origin: String,
     rows: Vec<RowLine<'static>>,
     hashes: Vec<Hash>,
 }
@@ -72,7 +73,12 @@ impl Log {
             rows.push(row);
             hashes.push(previous);
         }
-        Self { rows, hashes }
+        Self { origin: ORIGIN.into(), rows, hashes }
+    }
+
+    /// The same log in a later epoch.
+    pub(crate) fn in_epoch(self, epoch: u32) -> Self {
+        Self { origin: format!("{ORIGIN}/{epoch}"), ..self }
     }
 
     fn size(&self) -> u64 {
@@ -101,13 +107,13 @@ impl Log {
     }
 
     pub(crate) fn public(&self) -> NoteKey {
-        NoteKey::of(ORIGIN, &Self::key())
+        NoteKey::of(&self.origin, &Self::key())
     }
 
     fn checkpoint(&self, size: u64) -> String {
         let root = fold(&self.roots(LeafRange { begin: 0, end: size })).expect("rows");
-        let head = TreeHead { origin: ORIGIN.into(), size, root };
-        SignedNote::sign(&head.to_string(), ORIGIN, &Self::key()).to_string()
+        let head = TreeHead { origin: self.origin.clone(), size, root };
+        SignedNote::sign(&head.to_string(), &self.origin, &Self::key()).to_string()
     }
 
     pub(crate) fn stub(&self, number: usize) -> String {
@@ -126,7 +132,7 @@ impl Log {
         let earlier = [40, 60].into_iter().filter(|earlier| *earlier < size);
         let manifest = Manifest {
             format: FORMAT.into(),
-            origin: ORIGIN.into(),
+            origin: self.origin.clone(),
             keys: vec![self.public().to_string()],
             checkpoint: self.checkpoint(size),
             filter: filter.clone(),

@@ -52,6 +52,9 @@ fn a_checkpoint_is_signed_read_back_and_bound_to_its_key_and_text() {
         read.signer(&[NoteKey::of("taskwarden/other", &key(1))]).is_err(),
         "nor did the same key under another name"
     );
+    let later = SignedNote::sign(&head(5).to_string(), &format!("{NAME}/2"), &key(1));
+    assert!(later.signer(&keys).is_ok(), "in another epoch of the log the same key has another name");
+    assert!(later.signer(&[NoteKey::of(NAME, &key(2))]).is_err(), "and another key still did not sign it");
     let changed = SignedNote::parse(&text.replacen("\n5\n", "\n6\n", 1)).expect("reads");
     assert!(changed.signer(&keys).is_err(), "another size was not signed");
 }

@@ -11,7 +11,8 @@ export const ANCHORS = {
   beside: "It is on the disk of the registry: whoever can change one can change the other.",
   git: (remote: string | null) => (remote === null ? "(git)" : `(git, pushed to ${remote})`),
   trouble: (kind: AnchorKind, why: string) => `The ${kind === "git" ? "repository" : "file"} ${why}.`,
-  keepBoth: "Keep a copy of it and of the data folder as evidence.",
+  keepBoth:
+    "Keep a copy of it and of the data folder as evidence. If you put an older copy of the registry back yourself, run `taskwarden audit checkpoint --new-epoch`: that puts it on record, and copies go on.",
   remove: "Remove",
   removeOne: (path: string) => `Remove ${path}`,
   removed: (path: string) => `Nothing more is copied to ${path}. What is there stays.`,

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::ports::{AnchorPlace, LogHead, LogKey};
+use domain::ports::{AnchorPlace, LogEpoch, LogHead, LogKey};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
@@ -59,6 +59,10 @@ pub struct OneAnchor {
 pub struct CompareNotes {
     /// Whole signed notes.
     pub notes: Vec<String>,
+    /// An epoch of the log that the person knows to have begun: that the log forked before it is no fault.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub epoch: Option<u32>,
 }
 
 impl Api {
@@ -127,12 +131,20 @@ impl Api {
                 "Start the core once; it signs the log.",
             ));
         };
+        let epoch = LogEpoch::of(&log.origin).number;
+        let known = input.epoch.unwrap_or(1);
+        if known > epoch {
+            let why = format!("`epoch`: the log is in epoch {epoch}, so there is no epoch {known}");
+            return Err(ApiError::new(Code::Usage, why, "Rows `epochBegun` say which epochs began, and why."));
+        }
         let kept = input.notes.iter().map(|note| head(note)).collect::<Result<Vec<_>, _>>().map_err(bad_note)?;
         let roots = self.registry.tree_roots(kept.iter().map(|(head, _)| head.span()).collect()).await?;
         let compared = kept.iter().zip(roots).map(|((head, note), root)| {
             let unsigned =
                 || note.signer(&keys).err().map(|why| format!("has a checkpoint of {} rows: {why}", head.size));
-            ComparedNote { size: head.size, fault: head.contradiction(&log, root).or_else(unsigned) }
+            let fault = head.contradiction(&log, root, known).or_else(unsigned);
+            let is_known_fork = fault.is_none() && head.is_fork(&log, root);
+            ComparedNote { size: head.size, fault, is_known_fork }
         });
         Ok(NotesCompared { notes: compared.collect(), newest: log.size })
     }

@@ -9,12 +9,32 @@ use tokio::time::Instant;
 use ts_rs::TS;
 
 use crate::api::Api;
-use crate::caller::Caller;
-use crate::calls::Nothing;
+use crate::caller::{Ability, Caller};
 use crate::dto::core::audit::{CheckpointDto, TreeVerifiedDto, hex, unhex};
 use crate::dto::core::storage::BrokenRowDto;
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
+
+/// A checkpoint that is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MakeCheckpoint {
+    /// Begin a new epoch of the log with it, because an older copy of the registry was put back.
+    #[ts(optional = nullable)]
+    pub new_epoch: Option<NewEpoch>,
+}
+
+/// A new epoch of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NewEpoch {
+    /// Why, in the words of the person; a part of the row that records it.
+    #[ts(optional = nullable)]
+    pub reason: Option<String>,
+    /// Also where no place that gets copies of checkpoints contradicts the log.
+    #[ts(optional, as = "Option<bool>")]
+    pub force: bool,
+}
 
 /// A comparison of checkpoints with the rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -27,13 +47,20 @@ pub struct VerifyTree {
 }
 
 impl Api {
-    /// Makes a checkpoint of the audit log now.
+    /// Makes a checkpoint of the audit log now, or begins a new epoch with one.
     ///
     /// # Errors
-    /// When no core runs, or the log cannot be signed.
-    pub async fn audit_checkpoint(&self, caller: &Caller, _input: Nothing) -> Result<CheckpointDto, ApiError> {
+    /// When no core runs, the log cannot be signed, or nothing asks for a new epoch.
+    pub async fn audit_checkpoint(&self, caller: &Caller, input: MakeCheckpoint) -> Result<CheckpointDto, ApiError> {
         let engine = &self.live()?.engine;
-        let made = engine.checkpoint(&caller.person, Verb::Checkpointed, String::new()).await?;
+        let made = match input.new_epoch {
+            Some(NewEpoch { reason, force }) => {
+                caller.require(Ability::Configure)?;
+                let reason = self.bounded_reason(reason.as_deref())?;
+                engine.begin_epoch(&caller.person, reason.as_deref(), force).await?
+            }
+            None => engine.checkpoint(&caller.person, Verb::Checkpointed, String::new()).await?,
+        };
         Ok(CheckpointDto::of(&made))
     }
 
@@ -63,6 +90,7 @@ impl Api {
                     return Ok(TreeVerifiedDto {
                         compared,
                         newest: check.newest,
+                        epoch: check.epoch,
                         unsigned: unsigned.rows,
                         late_since: late.map(iso),
                         broken: check.broken.map(|broken| BrokenRowDto { number: broken.size, why: broken.why }),

@@ -45,7 +45,7 @@ pub struct AnchorDto {
 
 impl AnchorDto {
     pub(crate) fn of(anchor: AnchorStatus) -> Self {
-        let AnchorStatus { id, place, newest, copied, trouble, is_beside_registry } = anchor;
+        let AnchorStatus { id, place, newest, copied, trouble, is_beside_registry, .. } = anchor;
         let path = place.path().display().to_string();
         let (kind, remote) = match place {
             AnchorPlace::File(_) => (AnchorKind::File, None),
@@ -90,6 +90,8 @@ pub struct ComparedNote {
     pub size: u64,
     /// Why it and the log cannot both be right, as the second half of a sentence about its file; null where they agree.
     pub fault: Option<String>,
+    /// Whether it is of an earlier epoch of the log and forks from it, as whoever asks knows.
+    pub is_known_fork: bool,
 }
 
 /// How kept checkpoints compare with the log, in the order in which they were given.

@@ -97,6 +97,8 @@ pub struct TreeVerifiedDto {
     pub compared: u64,
     /// The row up to which the newest checkpoint covers the log; 0 without any.
     pub newest: u64,
+    /// The epoch of the log: 1, and one more each time it went on from an older copy of the registry.
+    pub epoch: u32,
     /// Rows after it.
     pub unsigned: u64,
     /// When the first of these was written, where that is longer ago than it should be.

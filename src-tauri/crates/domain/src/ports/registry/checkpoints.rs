@@ -10,10 +10,36 @@ use crate::time::Timestamp;
 /// A hash of SHA-256.
 pub type LogHash = [u8; 32];
 
+/// The name of a log in one of its epochs: `taskwarden/LOG_ID`, then `taskwarden/LOG_ID/2`, and so on. A new one begins
+/// when an older copy of the registry was put back and gives numbers out again that checkpoints elsewhere cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogEpoch<'a> {
+    /// The name without the epoch.
+    pub log: &'a str,
+    /// The first one is 1.
+    pub number: u32,
+}
+
+impl<'a> LogEpoch<'a> {
+    /// Reads the name of a log.
+    #[must_use]
+    pub fn of(origin: &'a str) -> Self {
+        let later = origin.rsplit_once('/').filter(|(log, _)| log.contains('/'));
+        let later = later.and_then(|(log, number)| Some(Self { log, number: number.parse().ok()? }));
+        later.filter(|epoch| epoch.number > 1).unwrap_or(Self { log: origin, number: 1 })
+    }
+
+    /// The name of the log in the epoch after this one, and after the epoch `seen` that checkpoints elsewhere have.
+    #[must_use]
+    pub fn next_origin(self, seen: u32) -> String {
+        format!("{}/{}", self.log, self.number.max(seen).saturating_add(1))
+    }
+}
+
 /// The root of the tree over the first `size` rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {
-    /// The name of the log, `taskwarden/LOG_ID`.
+    /// The name of the log in its epoch; see [`LogEpoch`].
     pub origin: String,
     pub size: u64,
     pub root: LogHash,
@@ -21,12 +47,29 @@ pub struct LogHead {
 
 impl LogHead {
     /// Why this head, which somebody kept, and the log cannot both be right, as the second half of a sentence about the
-    /// place where it lies; `None` where they agree. `root` is the root of the log over as many rows.
+    /// place where it lies; `None` where they agree. `root` is the root of the log over as many rows. That the log forked
+    /// before the epoch `known` is no contradiction: somebody knows of it.
     #[must_use]
-    pub fn contradiction(&self, log: &Self, root: Option<LogHash>) -> Option<String> {
+    pub fn contradiction(&self, log: &Self, root: Option<LogHash>, known: u32) -> Option<String> {
         let Self { origin, size, root: kept } = self;
-        if *origin != log.origin {
+        let (then, now) = (LogEpoch::of(origin), LogEpoch::of(&log.origin));
+        if then.log != now.log {
             return Some(format!("holds checkpoints of another log, `{origin}`; this one is `{}`", log.origin));
+        }
+        if then.number > now.number {
+            return Some(format!(
+                "has a checkpoint of epoch {}, and the log is in epoch {}: an older copy of the registry was put back",
+                then.number, now.number
+            ));
+        }
+        if self.is_fork(log, root) {
+            return (then.number >= known).then(|| {
+                format!(
+                    "has a checkpoint of {size} rows of epoch {}, which are not those of the log: it forked, and a row \
+                     `epochBegun` says who began epoch {}",
+                    then.number, now.number
+                )
+            });
         }
         if *size > log.size {
             return Some(format!(
@@ -44,6 +87,14 @@ impl LogHead {
                 Some(format!("has a checkpoint of {size} rows, of which the log does not have all hashes any more"))
             }
         }
+    }
+
+    /// Whether it is of an earlier epoch of the log and covers rows that are not those of the log.
+    #[must_use]
+    pub fn is_fork(&self, log: &Self, root: Option<LogHash>) -> bool {
+        let (then, now) = (LogEpoch::of(&self.origin), LogEpoch::of(&log.origin));
+        let is_beginning = self.size == 0 || (self.size <= log.size && root == Some(self.root));
+        then.log == now.log && then.number < now.number && !is_beginning
     }
 
     /// The leaves that it covers.
@@ -104,6 +155,14 @@ pub struct CheckpointUnit {
     pub audit: Vec<AuditEvent>,
 }
 
+/// A new epoch of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpochUnit {
+    /// Its name from here on.
+    pub origin: String,
+    pub audit: Vec<AuditEvent>,
+}
+
 /// Rows of the tree from leaf `begin` to leaf `end`, without `end`; row `n` is leaf `n - 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeafSpan {
@@ -136,6 +195,8 @@ pub struct TreeCheck {
     pub compared: u64,
     /// The newest checkpoint; 0 without any.
     pub newest: u64,
+    /// The epoch of the log; see [`LogEpoch`].
+    pub epoch: u32,
     /// The last row that was read.
     pub upto: u64,
     /// The first checkpoint that does not hold.
@@ -153,6 +214,8 @@ pub trait CheckpointStore: Send + Sync {
     fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>>;
     /// Stores a checkpoint. Not a change of the change log.
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Gives the log its name in a new epoch, with the fact. Not a change of the change log.
+    fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Checkpoints, the newest first, at most `limit`.
     fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>>;
     /// All keys that signed, the one in use first.
@@ -183,4 +246,50 @@ pub trait LogSigner: Send + Sync + 'static {
     /// # Errors
     /// When the key cannot be read or stored now.
     fn sign(&self, head: &LogHead) -> Result<SignedHead, SecretError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(origin: &str, size: u64, root: u8) -> LogHead {
+        LogHead { origin: origin.into(), size, root: [root; 32] }
+    }
+
+    #[test]
+    fn an_epoch_is_read_from_the_name_of_the_log_and_names_the_next_one() {
+        for (origin, log, number, next) in [
+            ("taskwarden/l0g", "taskwarden/l0g", 1, "taskwarden/l0g/2"),
+            ("taskwarden/l0g/2", "taskwarden/l0g", 2, "taskwarden/l0g/3"),
+            ("taskwarden/7", "taskwarden/7", 1, "taskwarden/7/2"),
+            ("taskwarden/l0g/1", "taskwarden/l0g/1", 1, "taskwarden/l0g/1/2"),
+            ("taskwarden/l0g/x", "taskwarden/l0g/x", 1, "taskwarden/l0g/x/2"),
+        ] {
+            let epoch = LogEpoch::of(origin);
+            assert_eq!((epoch.log, epoch.number, epoch.next_origin(0).as_str()), (log, number, next), "{origin}");
+        }
+        assert_eq!(
+            LogEpoch::of("taskwarden/l0g").next_origin(2),
+            "taskwarden/l0g/3",
+            "an epoch that was lost is not begun again"
+        );
+    }
+
+    #[test]
+    fn a_checkpoint_of_an_earlier_epoch_agrees_with_what_both_have_and_names_the_fork_behind_it() {
+        let log = head("taskwarden/l0g/2", 30, 3);
+        let kept = |size, root| head("taskwarden/l0g", size, root);
+        assert_eq!(kept(20, 5).contradiction(&log, Some([5; 32]), 1), None, "before the fork");
+        for (size, root) in [(20, Some([6; 32])), (40, None), (30, Some([3; 32]))] {
+            let forked = kept(size, 5).contradiction(&log, root, 1).expect("it forked");
+            assert!(forked.contains("it forked") && forked.contains("epoch 2"), "{forked}");
+            assert_eq!(kept(size, 5).contradiction(&log, root, 2), None, "somebody knows of it");
+        }
+        let later = head("taskwarden/l0g/3", 20, 5).contradiction(&log, Some([5; 32]), 9).expect("it is newer");
+        assert!(later.contains("an older copy of the registry was put back"), "{later}");
+        let other = head("taskwarden/l1g", 20, 5).contradiction(&log, Some([5; 32]), 9).expect("another log");
+        assert!(other.contains("another log"), "{other}");
+        let same = head("taskwarden/l0g/2", 20, 5).contradiction(&log, Some([6; 32]), 9).expect("it was changed");
+        assert!(same.contains("were changed"), "knowing of a fork forgives nothing after it: {same}");
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
-use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, RegistryError};
+use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, LogEpoch, RegistryError};
 use domain::time::Timestamp;
 use futures::future::join_all;
 use parking_lot::Mutex;
@@ -75,6 +75,8 @@ pub struct AnchorStatus {
     pub place: AnchorPlace,
     /// How many rows the newest copy covers, as far as this run of the core knows.
     pub newest: Option<u64>,
+    /// The epoch of the last checkpoint that was found there; 0 while that is not known.
+    pub(crate) epoch: u32,
     /// When this run copied last.
     pub copied: Option<Timestamp>,
     /// Why it gets no copies now.
@@ -122,14 +124,14 @@ impl From<AnchorPlaceFault> for AnchorTrouble {
 pub(crate) struct AnchorState {
     reached: OnceLock<Arc<dyn AnchorPlaces>>,
     places: Mutex<Vec<AnchorStatus>>,
-    /// One change of the places at a time.
-    changing: tokio::sync::Mutex<()>,
+    /// One change of the places at a time, and no copies meanwhile.
+    pub(super) changing: tokio::sync::Mutex<()>,
     made: Notify,
 }
 
 impl AnchorStatus {
     const fn new(id: u32, place: AnchorPlace) -> Self {
-        Self { id, place, newest: None, copied: None, trouble: None, is_beside_registry: false }
+        Self { id, place, newest: None, epoch: 0, copied: None, trouble: None, is_beside_registry: false }
     }
 }
 
@@ -137,6 +139,14 @@ impl AnchorState {
     /// A checkpoint is there to be copied.
     pub(super) fn checkpoint_made(&self) {
         self.made.notify_one();
+    }
+
+    /// A person knows that the log forked: places whose last checkpoint is of an earlier epoch get copies again.
+    pub(super) fn epoch_begun(&self) {
+        for place in self.places.lock().iter_mut() {
+            place.newest = None;
+            place.trouble.take_if(|trouble| matches!(trouble, AnchorTrouble::Contradicts(_)));
+        }
     }
 
     fn all(&self) -> Vec<AnchorStatus> {
@@ -250,8 +260,13 @@ impl Engine {
     }
 }
 
-/// Compares what lies at a place with the log and with what was written there, and notes how far its copies go.
-async fn look(core: &EngineCore, reached: &dyn AnchorPlaces, anchor: &mut AnchorStatus) -> Result<(), AnchorTrouble> {
+/// Compares what lies at a place with the log and with what was written there, and notes how far its copies go. Gives the
+/// name of the log.
+async fn look(
+    core: &EngineCore,
+    reached: &dyn AnchorPlaces,
+    anchor: &mut AnchorStatus,
+) -> Result<String, AnchorTrouble> {
     let unread = |error: RegistryError| AnchorTrouble::Unreachable(format!("cannot be compared with the log: {error}"));
     let keys = core.registry.log_keys().await.map_err(unread)?.into_iter().map(|key| key.public).collect();
     let found = reached.newest(&anchor.place, keys).await?;
@@ -262,14 +277,19 @@ async fn look(core: &EngineCore, reached: &dyn AnchorPlaces, anchor: &mut Anchor
             "does not hold the checkpoint of row {written} any more, which was written there"
         )));
     }
-    let Some(head) = found else { return Ok(()) };
     let log = whole_tree(core).await.map_err(unread)?;
+    let Some(head) = found else { return Ok(log.origin) };
     let root = core.registry.tree_roots(vec![head.span()]).await.map_err(unread)?.into_iter().next().flatten();
-    if let Some(why) = head.contradiction(&log, root) {
+    // Who began the epoch of this log knows of the forks before it.
+    let known = LogEpoch::of(&log.origin).number;
+    let found = LogEpoch::of(&head.origin);
+    anchor.epoch = if found.log == LogEpoch::of(&log.origin).log { found.number } else { 0 };
+    if let Some(why) = head.contradiction(&log, root, known) {
         return Err(AnchorTrouble::Contradicts(why));
     }
-    anchor.newest = Some(head.size);
-    Ok(())
+    // A checkpoint of an earlier epoch is none of this one, however many rows it has.
+    anchor.newest = (found.number == known).then_some(head.size);
+    Ok(log.origin)
 }
 
 /// Brings the newest checkpoint to a place, and remembers how that went.
@@ -280,9 +300,11 @@ async fn copy(core: &EngineCore, reached: &dyn AnchorPlaces, mut anchor: AnchorS
     let Some(newest) = core.registry.checkpoints(1).await?.into_iter().next() else { return Ok(()) };
     let had = anchor.trouble.take();
     let went = async {
-        look(core, reached, &mut anchor).await?;
+        let origin = look(core, reached, &mut anchor).await?;
         anchor.is_beside_registry = reached.is_beside_registry(&anchor.place).await;
-        if anchor.newest != Some(newest.size) {
+        // A core that died when it had begun an epoch has not signed it yet.
+        let is_of_epoch = newest.note.split_whitespace().next() == Some(&origin);
+        if is_of_epoch && anchor.newest != Some(newest.size) {
             reached.append(&anchor.place, newest.size, newest.note).await?;
             (anchor.newest, anchor.copied) = (Some(newest.size), Some(core.time.now()));
         }
@@ -307,6 +329,25 @@ async fn copy_to_all(core: &EngineCore) {
         if let Err(error) = went {
             tracing::warn!(%error, "checkpoints cannot be read to be copied, trying again");
         }
+    }
+}
+
+/// What places have against the log.
+pub(super) struct Contradictions {
+    /// Numbers of the places that contradict it.
+    pub(super) anchors: Vec<u32>,
+    /// The latest epoch of a checkpoint in any place; 0 where there is none.
+    pub(super) epoch: u32,
+}
+
+/// Looks at each place for what contradicts the log; the caller holds `changing`.
+pub(super) async fn contradictions(core: &EngineCore) -> Contradictions {
+    copy_to_all(core).await;
+    let all = core.anchors.all();
+    let contradicts = |anchor: &&AnchorStatus| matches!(anchor.trouble, Some(AnchorTrouble::Contradicts(_)));
+    Contradictions {
+        anchors: all.iter().filter(contradicts).map(|anchor| anchor.id).collect(),
+        epoch: all.iter().map(|anchor| anchor.epoch).max().unwrap_or(0),
     }
 }
 

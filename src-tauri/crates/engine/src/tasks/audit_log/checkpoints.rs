@@ -18,8 +18,17 @@ use crate::error::EngineError;
 #[derive(Default)]
 pub(crate) struct CheckpointState {
     signer: OnceLock<Arc<dyn LogSigner>>,
-    /// One checkpoint at a time.
-    making: tokio::sync::Mutex<()>,
+    /// One checkpoint at a time, and one change of the name of the log.
+    pub(super) making: tokio::sync::Mutex<()>,
+}
+
+impl CheckpointState {
+    /// Signs a head with the key of the log.
+    pub(super) fn sign(&self, head: &LogHead) -> Result<SignedHead, EngineError> {
+        let signer = self.signer.get();
+        let signer = signer.ok_or_else(|| EngineError::NotSigned("this core has no key for it".into()))?;
+        signer.sign(head).map_err(|error| EngineError::NotSigned(error.0))
+    }
 }
 
 impl Engine {
@@ -50,16 +59,13 @@ pub(super) fn fact(core: &EngineCore, actor: Actor, verb: Verb, note: String) ->
 /// Takes all rows into the tree and signs it; gives the checkpoint that is there when nothing is new.
 pub(super) async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
     let _one_at_a_time = core.checkpoints.making.lock().await;
-    let Some(signer) = core.checkpoints.signer.get() else {
-        return Err(EngineError::NotSigned("this core has no key for it".into()));
-    };
     let head = whole_tree(core).await?;
     let newest = core.registry.checkpoints(1).await?.into_iter().next();
     if let Some(newest) = newest.filter(|newest| newest.size == head.size && newest.root == head.root) {
         return Ok(newest);
     }
-    let SignedHead { note, key, public } = signer.sign(&head).map_err(|error| EngineError::NotSigned(error.0))?;
-    let audit = replaced(core, &core.registry.log_keys().await?, &key);
+    let SignedHead { note, key, public } = core.checkpoints.sign(&head)?;
+    let audit = replaced(core, &core.registry.log_keys().await?, &key, &public);
     let checkpoint = Checkpoint { size: head.size, root: head.root, note, at: core.time.now(), key };
     core.registry.put_checkpoint(CheckpointUnit { checkpoint: checkpoint.clone(), public, audit }).await?;
     core.anchors.checkpoint_made();
@@ -79,12 +85,18 @@ pub(super) async fn whole_tree(core: &EngineCore) -> Result<LogHead, RegistryErr
 }
 
 /// The fact that a key signs that is not the one before.
-fn replaced(core: &EngineCore, known: &[LogKey], key: &str) -> Vec<AuditEvent> {
-    let before = known.iter().find(|known| known.retired.is_none()).filter(|before| before.id != key);
-    let Some(before) = before else { return Vec::new() };
+fn replaced(core: &EngineCore, known: &[LogKey], key: &str, public: &str) -> Vec<AuditEvent> {
+    let before = known.iter().find(|known| known.retired.is_none());
+    // In a new epoch the same key has another name, and with it another id.
+    let Some(before) = before.filter(|before| bytes_of(&before.public) != bytes_of(public)) else { return Vec::new() };
     tracing::warn!(key.id = key, before.id = %before.id, "a new key signs the audit log; the one before is gone");
     let note = format!("key {key} signs from here on; key {} was not there any more", before.id);
     vec![fact(core, Actor::System("checkpoints"), Verb::SigningKeyReplaced, note)]
+}
+
+/// The key itself in `NAME+ID+BASE64`.
+fn bytes_of(public: &str) -> &str {
+    public.splitn(3, '+').nth(2).unwrap_or(public)
 }
 
 /// Makes a checkpoint when one is due; says whether it did.

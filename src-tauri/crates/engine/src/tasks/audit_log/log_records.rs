@@ -41,6 +41,7 @@ impl Severity {
                 | Verb::Escalated
                 | Verb::ControlLimited
                 | Verb::AlarmRaised
+                | Verb::EpochBegun
         );
         if is_trouble { Self::Warn } else { Self::Info }
     }

@@ -3,6 +3,7 @@
 //! Attributes have the names of the OpenTelemetry semantic conventions where these have one, and begin with `taskwarden.`
 //! otherwise. Bodies are written here without a library (decision 0100); tests hold them against the published messages.
 
+use domain::ports::LogEpoch;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ pub(super) fn nanos(at: Timestamp) -> String {
     (millis * 1_000_000).to_string()
 }
 
-/// The id in the name of a log, `taskwarden/LOG_ID`.
+/// The id in the name of a log, with its epoch: `LOG_ID` of `taskwarden/LOG_ID`, `LOG_ID/2` of `taskwarden/LOG_ID/2`.
 pub(super) fn log_id(origin: &str) -> &str {
     origin.split_once('/').map_or(origin, |(_, id)| id)
 }
@@ -34,7 +35,7 @@ pub(super) fn resource(origin: &str) -> Value {
     json!({"attributes": [
         text("service.name", "taskwarden"),
         text("service.version", VERSION),
-        text("service.instance.id", log_id(origin)),
+        text("service.instance.id", log_id(LogEpoch::of(origin).log)),
     ]})
 }
 

@@ -48,8 +48,7 @@ impl Engine {
         let stored = core.registry.sinks().await?;
         if core.sinks.collectors.set(collectors).is_ok() {
             core.sinks.take(stored.sinks);
-            // Set together with the collectors, so nobody was faster.
-            let _ = core.sinks.log.set(stored.origin);
+            core.sinks.rename_log(stored.origin);
             let held = Arc::clone(core);
             core.supervisor.spawn_steady("sinks", &core.policy, move || Box::pin(sender::run(Arc::clone(&held))));
         }

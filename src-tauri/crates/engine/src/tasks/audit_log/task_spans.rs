@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use domain::audit::Verb;
 use domain::digest::sha256_hex;
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::{AuditRow, RegistryError};
+use domain::ports::{AuditRow, LogEpoch, RegistryError};
 use domain::task::status::Phase;
 use domain::task::{Origin, ParentWhy, TaskHandle};
 use serde_json::{Map, Value, json};
@@ -176,7 +176,8 @@ impl<'a> SpanReader<'a> {
 }
 
 fn digits(of: &str, origin: &str, id: HandleId, most: usize) -> String {
-    let mut digits = sha256_hex(format!("taskwarden {of} 1\n{origin}\n{id}"));
+    // A task is the same one in every epoch of the log.
+    let mut digits = sha256_hex(format!("taskwarden {of} 1\n{}\n{id}", LogEpoch::of(origin).log));
     digits.truncate(most);
     digits
 }

@@ -34,7 +34,7 @@ pub(crate) enum AuditCommand {
     /// With a file, check that export instead. Exits with 1 if something does not match.
     Verify(verify::VerifyArgs),
     /// Sign the log as it is now, and print the signed note. Keep it where nobody else can change it.
-    Checkpoint,
+    Checkpoint(checkpoint::CheckpointArgs),
     /// Copies of checkpoints outside the registry, which a rewritten log contradicts.
     #[command(subcommand)]
     Anchors(anchors::AnchorCommand),
@@ -53,7 +53,7 @@ pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen)
         AuditCommand::Calls(command) => calls::list(*command, config, screen).await,
         AuditCommand::Show(command) => list::show(command, config, screen).await,
         AuditCommand::Verify(command) => verify::run(command, config, screen).await,
-        AuditCommand::Checkpoint => checkpoint::make(config, screen).await,
+        AuditCommand::Checkpoint(command) => checkpoint::make(command, config, screen).await,
         AuditCommand::Anchors(command) => anchors::run(command, config, screen).await,
         AuditCommand::Sinks(command) => sinks::run(command, config, screen).await,
         AuditCommand::Export(command) => export::export(*command, config, screen).await,

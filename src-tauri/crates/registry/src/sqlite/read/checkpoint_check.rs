@@ -3,7 +3,7 @@
 //! A checkpoint holds when its note is signed by a key of the log, says what its columns say, and the rows give its root.
 //! The hashes of rows are read as they are stored: whether they fit the rows is the chain's (`audit_check.rs`).
 
-use domain::ports::{BrokenCheckpoint, Checkpoint, RegistryError, TreeCheck, TreeStart};
+use domain::ports::{BrokenCheckpoint, Checkpoint, LogEpoch, RegistryError, TreeCheck, TreeStart};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection, Row};
 use verify::note::{NoteKey, SignedNote, TreeHead};
@@ -33,7 +33,10 @@ impl SignedLog {
         if let Err(fault) = note.signer(&self.keys) {
             return Some(fault.to_string());
         }
-        let says_the_same = head.origin == self.origin && head.size == checkpoint.size && head.root == checkpoint.root;
+        // What was signed in an earlier epoch keeps the name that the log had then.
+        let (then, now) = (LogEpoch::of(&head.origin), LogEpoch::of(&self.origin));
+        let is_of_log = then.log == now.log && then.number <= now.number;
+        let says_the_same = is_of_log && head.size == checkpoint.size && head.root == checkpoint.root;
         (!says_the_same).then(|| "its note is about another log, size or root".into())
     }
 
@@ -69,7 +72,8 @@ impl SqliteRegistry {
             .map_err(failed())?;
         let signed =
             SignedLog { origin: log.origin, keys: found.iter().filter_map(|key| NoteKey::parse(key).ok()).collect() };
-        let mut check = TreeCheck { newest, ..TreeCheck::default() };
+        let epoch = LogEpoch::of(&signed.origin).number;
+        let mut check = TreeCheck { newest, epoch, ..TreeCheck::default() };
         // The one at the start was compared by the stretch before.
         let skipped = u64::from(matches!(start, TreeStart::After(_)));
         let begins = self.tree_start(&mut snapshot, start, log.first, newest.saturating_sub(u64::from(rows))).await?;

@@ -2,7 +2,9 @@
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::PersonId;
-use domain::ports::{AuditFilter, Checkpoint, CheckpointUnit, LeafSpan, LogHead, Registry, UnsignedRows};
+use domain::ports::{
+    AuditFilter, Checkpoint, CheckpointUnit, EpochUnit, LeafSpan, LogEpoch, LogHead, Registry, TreeStart, UnsignedRows,
+};
 use domain::time::Timestamp;
 
 fn at(seconds: i64) -> Timestamp {
@@ -65,4 +67,14 @@ pub(crate) async fn check(registry: &dyn Registry) {
     let of_person = AuditFilter { actor: Some("person".into()), ..all };
     assert_eq!(registry.audit_count(of_person.clone(), head.size).await, Ok(1));
     assert_eq!(registry.audit_count(of_person, head.size - 1).await, Ok(0), "rows behind the last are not counted");
+
+    let epoch = LogEpoch::of(&head.origin);
+    let origin = epoch.next_origin(0);
+    let said = AuditEvent { verb: Verb::EpochBegun, ..fact(Actor::Person(PersonId::new("ada")), "an older copy") };
+    let unit = EpochUnit { origin: origin.clone(), audit: vec![said] };
+    registry.begin_epoch(unit).await.expect("it begins");
+    let later = grown(registry).await;
+    assert_eq!((&later.origin, later.size), (&origin, head.size + 1), "the name is new, and one row says so");
+    let found = registry.check_tree(TreeStart::Recent, 10).await.expect("reads");
+    assert_eq!(found.epoch, epoch.number + 1);
 }

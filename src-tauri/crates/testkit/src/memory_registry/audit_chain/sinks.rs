@@ -4,7 +4,6 @@ use domain::audit::AuditEvent;
 use domain::ports::{PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks};
 
 use crate::memory_registry::MemoryRegistry;
-use crate::memory_registry::checkpoints::ORIGIN;
 
 impl SinkStore for MemoryRegistry {
     fn put_sink(&self, unit: SinkUnit) -> PortFuture<'_, Result<(), RegistryError>> {
@@ -36,7 +35,7 @@ impl SinkStore for MemoryRegistry {
     fn sinks(&self) -> PortFuture<'_, Result<StoredSinks, RegistryError>> {
         let found = self.with(|state, _| StoredSinks {
             sinks: state.sinks.values().cloned().collect(),
-            origin: ORIGIN.into(),
+            origin: state.signed.origin(),
             last: state.audit.last().map_or(0, |row| row.number),
         });
         Box::pin(async move { found })

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct SinkState {
     pub(super) collectors: OnceLock<Arc<dyn LogCollectors>>,
-    /// The name of the log.
-    pub(super) log: OnceLock<String>,
+    /// The name of the log in its epoch; empty before the sinks were read.
+    log: Mutex<String>,
     sinks: Mutex<BTreeMap<u32, KnownSink>>,
     /// One change by people at a time.
     pub(super) changing: tokio::sync::Mutex<()>,
@@ -47,9 +47,13 @@ impl SinkState {
         *self.sinks.lock() = stored.into_iter().map(|sink| (sink.id, KnownSink { sink, change: 0 })).collect();
     }
 
-    /// The name of the log; empty before the sinks were read.
-    pub(super) fn log(&self) -> &str {
-        self.log.get().map_or("", String::as_str)
+    pub(super) fn log(&self) -> String {
+        self.log.lock().clone()
+    }
+
+    /// From here on the log has this name.
+    pub(crate) fn rename_log(&self, origin: String) {
+        *self.log.lock() = origin;
     }
 
     /// Rows may be there that no commit told of.

@@ -46,7 +46,7 @@ pub(super) async fn next_request(
 async fn next_records(core: &EngineCore, next_number: u64, most: u32) -> Result<Option<NextRequest>, RegistryError> {
     let found = core.registry.audit_rows(rows_from(next_number, most)).await?;
     let Some(first) = found.rows.first().map(|row| row.number) else { return Ok(None) };
-    let LogRequest { body, rows } = log_records::request(core.sinks.log(), &found.rows, core.policy.audit.sink_bytes);
+    let LogRequest { body, rows } = log_records::request(&core.sinks.log(), &found.rows, core.policy.audit.sink_bytes);
     let next = found.rows.get(rows.saturating_sub(1)).map_or(first, |last| last.number + 1);
     Ok(Some(NextRequest { first, next, items: rows, body: Some(body) }))
 }
@@ -58,7 +58,8 @@ async fn next_spans(core: &EngineCore, next_number: u64, most: u32) -> Result<Op
     let mut next = found.rows.last().map_or(first, |last| last.number + 1);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let (mut spans, mut bytes) = (Vec::new(), 0);
-    let mut reader = SpanReader::new(core, core.sinks.log());
+    let log = core.sinks.log();
+    let mut reader = SpanReader::new(core, &log);
     for row in &found.rows {
         let span = match reader.span_ended_by(row).await? {
             RowSpan::None => continue,
@@ -81,6 +82,6 @@ async fn next_spans(core: &EngineCore, next_number: u64, most: u32) -> Result<Op
     if items == 0 && next <= next_number {
         return Ok(None);
     }
-    let body = (items > 0).then(|| task_spans::request(core.sinks.log(), &spans));
+    let body = (items > 0).then(|| task_spans::request(&log, &spans));
     Ok(Some(NextRequest { first, next, items, body }))
 }

@@ -3,20 +3,48 @@
 //! Only prints; the core signs and compares.
 
 use api::ApiError;
-use api::calls::Nothing;
-use api::calls::core::checkpoints::VerifyTree;
+use api::calls::core::checkpoints::{MakeCheckpoint, NewEpoch, VerifyTree};
 use api::dto::core::audit::{CheckpointDto, TreeVerifiedDto};
 use api::format::time::count;
+use clap::Args;
 
 use crate::app::core_client::CoreClient;
+use crate::cli::input::prompt;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::one_line;
 use crate::config::Config;
 
-pub(crate) async fn make(config: &Config, screen: &Screen) -> CommandResult {
+/// What is asked before a new epoch.
+const EPOCH: &str = "A new epoch puts on record that this log goes on from an older copy of the registry. Rows that were lost \
+                     stay lost: kept checkpoints that cover them name the fork, and the places that get copies take new \
+                     checkpoints again. Begin one?";
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckpointArgs {
+    /// Begin a new epoch of the log with it, because an older copy of the registry was put back and kept checkpoints
+    /// contradict the log. A row says who began it and why; checkpoints have another name from then on.
+    #[arg(long)]
+    new_epoch: bool,
+    /// Why, in words that the row keeps.
+    #[arg(long, value_name = "TEXT", requires = "new_epoch")]
+    reason: Option<String>,
+    /// Begin it although no anchor contradicts the log.
+    #[arg(long, requires = "new_epoch")]
+    force: bool,
+    /// Begin it without asking.
+    #[arg(long, short, requires = "new_epoch")]
+    yes: bool,
+}
+
+pub(crate) async fn make(args: CheckpointArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let CheckpointArgs { new_epoch, reason, force, yes } = args;
     let core = CoreClient::attach(config)?;
-    let made: CheckpointDto = core.request("audit.checkpoint", &Nothing {}).await?;
+    if new_epoch && !yes {
+        prompt::confirm(EPOCH, "no epoch was begun", screen).await?;
+    }
+    let new_epoch = new_epoch.then_some(NewEpoch { reason, force });
+    let made: CheckpointDto = core.request("audit.checkpoint", &MakeCheckpoint { new_epoch }).await?;
     if screen.is_json() {
         return screen.json(&made);
     }
@@ -57,9 +85,20 @@ pub(super) fn report(found: &TreeVerifiedDto) -> String {
         ),
         None if found.newest == 0 => "There is no checkpoint yet; a running core makes them.".into(),
         None => format!(
-            "{} compared, and the rows agree; the newest covers row {}.{unsigned}",
+            "{} compared, and the rows agree; the newest covers row {}.{unsigned}{}",
             count(found.compared, "checkpoint"),
-            found.newest
+            found.newest,
+            later_epoch(found.epoch)
+        ),
+    }
+}
+
+/// That the log went on from an older copy, as a sentence behind another one; empty in its first epoch.
+fn later_epoch(epoch: u32) -> String {
+    match epoch {
+        0 | 1 => String::new(),
+        later => format!(
+            " The log is in epoch {later}: it went on from an older copy of the registry, as its rows `epochBegun` say."
         ),
     }
 }

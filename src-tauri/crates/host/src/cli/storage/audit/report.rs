@@ -118,6 +118,7 @@ fn verb_words(verb: &str) -> &str {
         Verb::ReceiptsMissing => "some calls may have no receipt",
         Verb::SegmentRemoved => "removed old rows",
         Verb::SigningKeyReplaced => "signs with a new key",
+        Verb::EpochBegun => "began a new epoch of the log",
         _ => verb,
     }
 }

@@ -36,6 +36,10 @@ pub(crate) struct VerifyArgs {
     /// Compare with the checkpoints of this file, or of this git repository; may be given more than once.
     #[arg(long, value_name = "PLACE")]
     anchor: Vec<PathBuf>,
+    /// You know that the log began this epoch from an older copy of the registry: checkpoints of earlier epochs that fork
+    /// from it are counted, and are no fault.
+    #[arg(long, value_name = "NUMBER", requires = "anchor", value_parser = clap::value_parser!(u32).range(2..))]
+    epoch: Option<u32>,
 }
 
 /// What `audit verify --json` prints.
@@ -55,6 +59,8 @@ struct AnchorCompared {
     file: String,
     /// Checkpoints in it.
     compared: u64,
+    /// Of these, checkpoints of an earlier epoch that fork from the log, as the person knows.
+    forked: u64,
     /// The rows that its newest one covers.
     newest: u64,
     /// Rows of the log after it, up to the log's newest checkpoint, which this file does not prove.
@@ -66,8 +72,8 @@ struct AnchorCompared {
 pub(super) async fn run(args: VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
     let anchors = args.anchor.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     match &args.file {
-        Some(file) => export(file, anchors.into_iter().flatten().collect(), screen),
-        None => log(anchors, &args.anchor, config, screen).await,
+        Some(file) => export(file, anchors.into_iter().flatten().collect(), args.epoch, screen),
+        None => log(anchors, &args, config, screen).await,
     }
 }
 
@@ -86,7 +92,7 @@ fn read(path: &Path) -> Result<Vec<Anchor>, ApiError> {
     if anchors.is_empty() { Err(unread(path, "no checkpoint is in it")) } else { Ok(anchors) }
 }
 
-fn export(file: &Path, anchors: Vec<Anchor>, screen: &Screen) -> CommandResult {
+fn export(file: &Path, anchors: Vec<Anchor>, epoch: Option<u32>, screen: &Screen) -> CommandResult {
     let opened = File::open(file).map_err(|error| {
         ApiError::new(
             Code::Usage,
@@ -94,7 +100,7 @@ fn export(file: &Path, anchors: Vec<Anchor>, screen: &Screen) -> CommandResult {
             "Give a file that `taskwarden audit export` wrote.",
         )
     })?;
-    match check_export(BufReader::new(opened), &Trust { anchors, ..Trust::default() }) {
+    match check_export(BufReader::new(opened), &Trust { anchors, epoch, ..Trust::default() }) {
         Ok(verdict) => {
             screen.line(verdict.to_string().trim_end());
             Ok(verdict.exit_code())
@@ -107,7 +113,7 @@ fn export(file: &Path, anchors: Vec<Anchor>, screen: &Screen) -> CommandResult {
     }
 }
 
-async fn log(anchors: Vec<Vec<Anchor>>, files: &[PathBuf], config: &Config, screen: &Screen) -> CommandResult {
+async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
     let core = CoreClient::attach_or_read(config).await?;
     let mut checked = 0_u64;
     let mut whole = true;
@@ -123,8 +129,8 @@ async fn log(anchors: Vec<Vec<Anchor>>, files: &[PathBuf], config: &Config, scre
     let receipts = receipts(&core, screen).await?;
     let checkpoints = checkpoint::compare(&core, screen).await?;
     let mut compared = Vec::with_capacity(anchors.len());
-    for (file, anchors) in files.iter().zip(&anchors) {
-        compared.push(compare(&core, config, file, anchors).await?);
+    for (file, anchors) in args.anchor.iter().zip(&anchors) {
+        compared.push(compare(&core, config, (file, anchors), args.epoch).await?);
     }
     let is_whole = found.broken.is_none()
         && receipts.broken.is_none()
@@ -186,17 +192,22 @@ fn report_receipts(found: &ReceiptsVerifiedDto) -> String {
 async fn compare(
     core: &CoreClient,
     config: &Config,
-    file: &Path,
-    anchors: &[Anchor],
+    place: (&Path, &[Anchor]),
+    epoch: Option<u32>,
 ) -> Result<AnchorCompared, ApiError> {
+    let (file, anchors) = place;
     let file = file.display().to_string();
-    let mut told = AnchorCompared { file, compared: 0, newest: 0, after: 0, fault: None };
+    let mut told = AnchorCompared { file, compared: 0, forked: 0, newest: 0, after: 0, fault: None };
     for part in anchors.chunks(config.policy.audit.compared_at_once) {
         let notes = part.iter().map(|anchor| anchor.note.to_string()).collect();
-        let compared: NotesCompared = core.request("audit.compareNotes", &CompareNotes { notes }).await?;
+        let compared: NotesCompared = core.request("audit.compareNotes", &CompareNotes { notes, epoch }).await?;
         for note in compared.notes {
             told.compared += 1;
-            told.newest = told.newest.max(note.size);
+            if note.is_known_fork {
+                told.forked += 1;
+            } else {
+                told.newest = told.newest.max(note.size);
+            }
             told.fault = told.fault.or(note.fault);
         }
         told.after = compared.newest.saturating_sub(told.newest);
@@ -210,7 +221,16 @@ impl AnchorCompared {
         if let Some(fault) = &self.fault {
             return format!("The anchor `{file}` {}. It or the log was changed; keep a copy of both.", one_line(fault));
         }
-        let checkpoints = count(self.compared, "checkpoint");
+        let forked = match self.forked {
+            0 => String::new(),
+            many if many == self.compared => {
+                return format!(
+                    "The anchor `{file}` has only checkpoints of an earlier epoch, from which the log forked."
+                );
+            }
+            many => format!(" The log forked from {} of an earlier epoch, as you know.", count(many, "checkpoint")),
+        };
+        let checkpoints = count(self.compared - self.forked, "checkpoint");
         let after = match self.after {
             0 => String::new(),
             rows => format!(
@@ -219,7 +239,7 @@ impl AnchorCompared {
                 if rows == 1 { "is" } else { "are" }
             ),
         };
-        format!("The anchor `{file}` agrees: {checkpoints}, the newest of row {}.{after}", self.newest)
+        format!("The anchor `{file}` agrees: {checkpoints}, the newest of row {}.{after}{forked}", self.newest)
     }
 }
 

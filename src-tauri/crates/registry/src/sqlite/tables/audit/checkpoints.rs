@@ -5,7 +5,7 @@
 
 use domain::audit::AuditEvent;
 use domain::digest::hex;
-use domain::ports::{Checkpoint, CheckpointUnit, LogKey};
+use domain::ports::{Checkpoint, CheckpointUnit, EpochUnit, LogKey};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -28,7 +28,11 @@ pub(crate) enum SigningRow {
         frontier: Vec<u8>,
     },
     Checkpoint(Box<CheckpointUnit>),
+    Epoch(Box<EpochUnit>),
 }
+
+/// The beginning of the name of a log.
+pub(crate) const PROGRAM: &str = "taskwarden/";
 
 impl SigningRow {
     pub(crate) fn tree(nodes: &[(Subtree, Hash)], frontier: &Frontier) -> Self {
@@ -41,6 +45,7 @@ impl SigningRow {
         match self {
             Self::Tree { .. } => &[],
             Self::Checkpoint(unit) => &unit.audit,
+            Self::Epoch(unit) => &unit.audit,
         }
     }
 
@@ -49,6 +54,7 @@ impl SigningRow {
         match self {
             Self::Tree { .. } => 23,
             Self::Checkpoint(_) => 24,
+            Self::Epoch(_) => 32,
         }
     }
 }
@@ -64,6 +70,10 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &SigningRow) {
                 )
                 .with(nodes.clone());
             batch.add("UPDATE store SET audit_frontier = ? WHERE one = 1").with(frontier.clone());
+        }
+        SigningRow::Epoch(unit) => {
+            let id = unit.origin.strip_prefix(PROGRAM).unwrap_or(&unit.origin);
+            batch.add("UPDATE store SET log_id = ? WHERE one = 1").with(id.to_owned());
         }
         SigningRow::Checkpoint(unit) => {
             let Checkpoint { size, root, note, at, key } = &unit.checkpoint;

@@ -69,8 +69,11 @@ pub(super) fn page(report: &AuditReportDto) -> String {
     page.push_str(&rows(
         "Gaps in the log",
         &report.gaps,
-        "No row was removed, no key was replaced, and no core ended before its records were written.",
-        &command(report, &["--verb", "receiptsMissing", "--verb", "segmentRemoved", "--verb", "signingKeyReplaced"]),
+        "No row was removed, no key was replaced, no epoch was begun, and no core ended before its records were written.",
+        &command(
+            report,
+            &["receiptsMissing", "segmentRemoved", "signingKeyReplaced", "epochBegun"].map(|verb| ["--verb", verb]).concat(),
+        ),
     ));
     add(
         &mut page,
