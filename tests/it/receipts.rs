@@ -285,6 +285,27 @@ fn change(home: &Home, sql: &str) {
     assert!(done.success(), "`{sql}` is done");
 }
 
+/// An export of one agent's rows has the calls of this agent, each with a proof of its own.
+fn matching_calls_are_proven_one_by_one(gate: &Gate) {
+    let token = gate.add_agent("wasp");
+    answered(&Agent::new(&gate.url("recorder"), &token), "of another agent");
+    wait_receipts(gate.home(), 21);
+    let file = gate.home().path().join("matching.jsonl");
+    let file = file.display().to_string();
+    for (agent, calls) in [("bee", "20 receipts"), ("wasp", "1 receipt")] {
+        let exported = gate.home().run(["audit", "export", "--agent", agent, "--gaps", "hashes", "-o", &file]);
+        assert_eq!(exported.code, 0, "{}", exported.err);
+        assert!(exported.err.contains(&format!("and {calls} to")), "{calls} of {agent}: {}", exported.err);
+        let checked = gate.home().run(["audit", "verify", &file]);
+        assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+        assert!(checked.out.contains(calls) && checked.out.contains("that vouch"), "{}", checked.out);
+        let text = std::fs::read_to_string(&file).expect("the export");
+        std::fs::write(&file, text.replacen("\"tool\":\"quick\"", "\"tool\":\"quack\"", 1)).expect("a file");
+        let checked = gate.home().run(["audit", "verify", &file]);
+        assert!(checked.code == 1 && checked.out.contains("BROKEN at row"), "{}{}", checked.out, checked.err);
+    }
+}
+
 #[test]
 fn a_changed_receipt_is_named_and_an_export_with_it_verifies_nothing() {
     let (_runtime, server) = recorder();
@@ -309,6 +330,7 @@ fn a_changed_receipt_is_named_and_an_export_with_it_verifies_nothing() {
     let checked = gate.home().run(["audit", "verify", &forged.display().to_string()]);
     assert_eq!(checked.code, 1, "{}{}", checked.out, checked.err);
     assert!(checked.out.contains("BROKEN at row"), "{}", checked.out);
+    matching_calls_are_proven_one_by_one(&gate);
 
     assert_eq!(gate.stop(), Some(0), "the core is shut down");
     change(gate.home(), "UPDATE receipts SET bytes_in = bytes_in + 1 WHERE number = 7");

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chain::ChainRow;
+use crate::receipt::{CALLED, ReceiptFields};
 
 /// Which rows are wanted; what is absent lets every row pass.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,6 +73,27 @@ impl RowFilter {
     #[must_use]
     pub const fn has_text(&self) -> bool {
         self.text.is_some()
+    }
+
+    /// Whether receipts of calls can pass at all. A call has no actor, subject or note of its own, and no verb but that of the
+    /// row that vouches for it.
+    #[must_use]
+    pub fn wants_receipts(&self) -> bool {
+        let is_of_calls = self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == CALLED);
+        is_of_calls && self.actor.is_none() && self.subject.is_none() && self.text.is_none()
+    }
+
+    /// Whether a receipt passes: by the time of its call, its server, its agent and its task. The range of rows is that of
+    /// the row that vouches for it.
+    #[must_use]
+    pub fn matches_receipt(&self, call: &ReceiptFields<'_>) -> bool {
+        let wants = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
+        self.wants_receipts()
+            && self.since.is_none_or(|since| call.at >= since)
+            && self.until.is_none_or(|until| call.at < until)
+            && wants(&self.server, call.server)
+            && wants(&self.agent, call.agent)
+            && wants(&self.task, call.handle)
     }
 
     /// Whether a row passes by its hashed fields; words of a note are not looked at.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chain::Hash;
 use crate::hex;
-use crate::tree::{Frontier, leaf_hash};
+use crate::tree::{Frontier, LeafRange, inclusion_ranges, leaf_hash};
 
 /// The verb of rows that vouch for a batch.
 pub const CALLED: &str = "called";
@@ -68,6 +68,18 @@ pub fn batch_root(leaves: impl IntoIterator<Item = Hash>) -> Hash {
         tree.push(leaf, |_, _| {});
     }
     tree.root()
+}
+
+/// The inclusion proof of a leaf in its batch, by its place from 0.
+#[must_use]
+pub fn batch_path(leaves: &[Hash], place: usize) -> Vec<Hash> {
+    let short = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let long = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let root_over = |LeafRange { begin, end }| {
+        let over = leaves.iter().skip(short(begin)).take(short(end.saturating_sub(begin)));
+        batch_root(over.copied())
+    };
+    inclusion_ranges(long(place), long(leaves.len())).into_iter().map(root_over).collect()
 }
 
 /// What a row `called` says: which receipts a batch has, and their root.

@@ -120,6 +120,8 @@ pub struct Verdict {
     pub erased: u64,
     /// Rows of which only the fields without text are there.
     pub stubs: u64,
+    /// Rows that are there only because they vouch for receipts that the filter wants.
+    pub vouching: u64,
     /// Receipts of calls, each the one that a row vouches for.
     pub receipts: u64,
     /// First and last row of the range.
@@ -170,7 +172,7 @@ impl Verdict {
     }
 
     fn is_empty(&self) -> bool {
-        self.rows == 0 && self.stubs == 0
+        self.rows == 0 && self.stubs == 0 && self.receipts == 0
     }
 
     /// The exit code.
@@ -201,8 +203,15 @@ impl fmt::Display for Verdict {
             if self.stubs > 0 {
                 write!(f, ", {} without their text", self.stubs)?;
             }
-            if self.receipts > 0 {
-                write!(f, "; {} receipts of calls", self.receipts)?;
+            match self.vouching {
+                0 => {}
+                1 => f.write_str(", 1 that vouches for calls")?,
+                many => write!(f, ", {many} that vouch for calls")?,
+            }
+            match self.receipts {
+                0 => {}
+                1 => f.write_str("; 1 receipt of a call")?,
+                many => write!(f, "; {many} receipts of calls")?,
             }
             f.write_str("\n")?;
         }

@@ -8,11 +8,14 @@ use std::io::{BufRead, Error, Read as _};
 
 use crate::anchor::Anchor;
 use crate::chain::{ChainRow, Hash};
-use crate::export::lines::{ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, RowLine, Trailer, hashes_of};
+use crate::export::lines::{
+    ExportLine, FORMAT, GapKind, LINE_BYTES_MAX, Manifest, ReceiptsLine, RowLine, Trailer, hashes_of,
+};
 use crate::export::receipts::ReceiptsCheck;
 use crate::filter::RowMatch;
 use crate::hex;
 use crate::note::{NoteKey, SignedNote, TreeHead, epoch_of};
+use crate::receipt::CALLED;
 use crate::tree::{Frontier, LeafRange, is_consistent, leaf_hash, root_of_inclusion};
 use crate::verdict::{BrokenRow, HeadFinding, HeadState, Verdict};
 
@@ -96,7 +99,7 @@ pub fn check_export(reader: impl BufRead, trust: &Trust) -> Result<Verdict, Expo
             Ok(_) if trailer.is_some() => Err(BrokenRow::file(format!("line {line} stands behind the trailer"))),
             Ok(ExportLine::Row(row)) => check.take_row(&row, true),
             Ok(ExportLine::Stub(row)) => check.take_row(&row, false),
-            Ok(ExportLine::Receipts(receipts)) => check.receipts.take(&receipts),
+            Ok(ExportLine::Receipts(receipts)) => check.take_receipts(&receipts),
             Ok(ExportLine::Trailer(found)) => {
                 trailer = Some(found);
                 Ok(())
@@ -224,13 +227,26 @@ impl ExportCheck {
         }
         self.last_at = Some(row.at);
         (self.previous, self.next) = (found, number + 1);
-        if is_whole {
-            self.verdict.rows += 1;
-            self.verdict.erased += u64::from(line.note.is_none());
-        } else {
-            self.verdict.stubs += 1;
+        match (is_whole, self.manifest.gaps) {
+            (true, _) => {
+                self.verdict.rows += 1;
+                self.verdict.erased += u64::from(line.note.is_none());
+            }
+            (false, GapKind::Stubs) => self.verdict.stubs += 1,
+            (false, GapKind::Hashes) if row.verb == CALLED => self.verdict.vouching += 1,
+            (false, GapKind::Hashes) => {
+                return Err(BrokenRow::row(
+                    number,
+                    "it does not match the filter of the file, and vouches for no calls",
+                ));
+            }
         }
         Ok(())
+    }
+
+    fn take_receipts(&mut self, line: &ReceiptsLine<'_>) -> Result<(), BrokenRow> {
+        let filter = Some(&self.manifest.filter).filter(|_| self.manifest.gaps == GapKind::Hashes);
+        self.receipts.take(line, filter)
     }
 
     /// Whether the row is whole because the filter wants it, and a stub because it does not.
@@ -297,10 +313,11 @@ impl ExportCheck {
         if self.manifest.gaps == GapKind::Stubs && self.next <= self.manifest.last {
             return Err(BrokenRow::row(self.next, "the row is missing"));
         }
-        if (rows, stubs) != (self.verdict.rows, self.verdict.stubs) {
+        let found = (self.verdict.rows, self.verdict.stubs + self.verdict.vouching);
+        if (rows, stubs) != found {
             return Err(BrokenRow::file(format!(
                 "the trailer counts {rows} rows and {stubs} stubs, and the file has {} and {}",
-                self.verdict.rows, self.verdict.stubs
+                found.0, found.1
             )));
         }
         self.verdict.receipts = self.receipts.checked();
@@ -375,7 +392,10 @@ impl ExportCheck {
             GapKind::Stubs => {
                 format!("{each}, and no row of {first} to {last} that matches the filter was left out")
             }
-            GapKind::Hashes => format!("{each}. Completeness is not proven: rows between them may have been left out"),
+            GapKind::Hashes => {
+                let calls = if self.verdict.receipts > 0 { ", and each receipt of a call is genuine" } else { "" };
+                format!("{each}{calls}. Completeness is not proven: rows between them and calls may have been left out")
+            }
         });
         let anchored = self.verdict.anchors.iter().filter(|found| found.state == HeadState::Agrees);
         let newest = anchored.map(|found| found.size).max();

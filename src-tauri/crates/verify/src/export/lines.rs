@@ -24,7 +24,7 @@ pub enum ExportLine<'a> {
     /// A row that the filter wants.
     #[serde(borrow)]
     Row(Box<RowLine<'a>>),
-    /// A row that the filter does not want, without its text.
+    /// A row that the filter does not want, without its text; with hashes, one that vouches for receipts that it wants.
     #[serde(borrow)]
     Stub(Box<RowLine<'a>>),
     /// The receipts that the row before vouches for.
@@ -39,7 +39,7 @@ pub enum ExportLine<'a> {
 pub enum GapKind {
     /// Their fields without note and detail: completeness is provable.
     Stubs,
-    /// Nothing: each row proves its own place only.
+    /// Nothing: each row and each receipt proves its own place only.
     Hashes,
 }
 
@@ -118,7 +118,7 @@ pub struct RowLine<'a> {
     pub path: Option<Vec<String>>,
 }
 
-/// The receipts of one batch, in the order of their numbers.
+/// The receipts of one batch, in the order of their numbers: all of them, or with hashes those that the filter wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReceiptsLine<'a> {
@@ -128,7 +128,7 @@ pub struct ReceiptsLine<'a> {
     pub calls: Vec<ReceiptLine<'a>>,
 }
 
-/// A receipt; its number follows from its place.
+/// A receipt. Where the whole batch is there, its number follows from its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReceiptLine<'a> {
@@ -150,28 +150,38 @@ pub struct ReceiptLine<'a> {
     pub bytes_out: u64,
     #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pub handle: Cow<'a, str>,
+    /// The number, where not the whole batch is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// The inclusion proof in the batch, where not the whole batch is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<String>>,
 }
 
 impl ReceiptLine<'_> {
-    /// The leaf of the receipt with this number; `None` when the mark is not hexadecimal.
+    /// The fields as they are hashed, with this number and the mark as it was read.
     #[must_use]
-    pub fn leaf(&self, number: u64) -> Option<Hash> {
-        let args_mark = hex::decode(&self.args_mark)?;
-        let fields = ReceiptFields {
+    pub fn fields<'a>(&'a self, number: u64, args_mark: &'a [u8]) -> ReceiptFields<'a> {
+        ReceiptFields {
             number,
             at: self.at,
             agent: &self.agent,
             server: &self.server,
             tool: &self.tool,
-            args_mark: &args_mark,
+            args_mark,
             verdict: &self.verdict,
             outcome: &self.outcome,
             took_ms: self.took_ms,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             handle: &self.handle,
-        };
-        Some(fields.leaf())
+        }
+    }
+
+    /// The leaf of the receipt with this number; `None` when the mark is not hexadecimal.
+    #[must_use]
+    pub fn leaf(&self, number: u64) -> Option<Hash> {
+        Some(self.fields(number, &hex::decode(&self.args_mark)?).leaf())
     }
 }
 

@@ -1,17 +1,20 @@
 //! A log in memory and exports of it, made straight from the description of the format.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use ed25519_dalek::SigningKey;
 use verify::anchor::{Anchor, parse_anchors};
 use verify::chain::{Hash, START, commitment};
 use verify::export::{
-    EarlierTree, ExportLine, FORMAT, GapKind, Manifest, RowLine, Trailer, Trust, check_export, texts_of,
+    EarlierTree, ExportLine, FORMAT, GapKind, Manifest, ReceiptLine, ReceiptsLine, RowLine, Trailer, Trust,
+    check_export, texts_of,
 };
 use verify::filter::{RowFilter, RowMatch};
 use verify::hex;
 use verify::note::{NoteKey, SignedNote, TreeHead};
+use verify::receipt::{BatchClaim, CALLED, batch_root};
 use verify::tree::{LeafRange, Subtree, consistency_ranges, fold, inclusion_ranges, leaf_hash, node_hash};
 use verify::verdict::Verdict;
 
@@ -24,11 +27,40 @@ pub(crate) struct Log {
     origin: String,
     rows: Vec<RowLine<'static>>,
     hashes: Vec<Hash>,
+    /// The receipts that a row vouches for, by its number.
+    batches: BTreeMap<u64, Vec<ReceiptLine<'static>>>,
 }
 
-fn row(number: u64, note: String) -> RowLine<'static> {
-    let verb = if number.is_multiple_of(10) { "stopBegun" } else { "ended" };
-    let verb = if number == 7 { "verbOfTomorrow" } else { verb };
+/// Calls of two agents in turns, every third one with a task, one a second.
+fn calls(first: u64, count: u64) -> Vec<ReceiptLine<'static>> {
+    let call = |number: u64| ReceiptLine {
+        at: i64::try_from(number).expect("small") * 1000,
+        agent: Cow::Borrowed(if number.is_multiple_of(2) { "agt_2" } else { "agt_1" }),
+        server: Cow::Borrowed("srv_1"),
+        tool: Cow::Borrowed("search"),
+        args_mark: Cow::Borrowed("0a0b"),
+        verdict: Cow::Borrowed("allowed"),
+        outcome: Cow::Borrowed("result"),
+        took_ms: number,
+        handle: Cow::Borrowed(if number.is_multiple_of(3) { "hdl_1" } else { "" }),
+        ..ReceiptLine::default()
+    };
+    (first..first + count).map(call).collect()
+}
+
+fn leaves(first: u64, calls: &[ReceiptLine<'_>]) -> Vec<Hash> {
+    (first..).zip(calls).map(|(number, call)| call.leaf(number).expect("a mark")).collect()
+}
+
+fn verb_of(number: u64) -> &'static str {
+    match number {
+        7 => "verbOfTomorrow",
+        _ if number.is_multiple_of(10) => "stopBegun",
+        _ => "ended",
+    }
+}
+
+fn row(number: u64, verb: &'static str, note: String) -> RowLine<'static> {
     let mut row = RowLine {
         number,
         layout: 1,
@@ -47,8 +79,8 @@ fn row(number: u64, note: String) -> RowLine<'static> {
     let mark = commitment(&salt, row.note.as_deref().expect("a note"), "{\"door\":\"window\"}");
     RowLine {
         layout: 2,
-        server: Cow::Borrowed("srv_1"),
-        agent: Cow::Borrowed("agt_1"),
+        server: Cow::Borrowed(if verb == CALLED { "" } else { "srv_1" }),
+        agent: Cow::Borrowed(if verb == CALLED { "" } else { "agt_1" }),
         detail: Some(Cow::Borrowed("{\"door\":\"window\"}")),
         salt: Some(hex::encode(&salt).into()),
         commitment: Some(hex::encode(&mark).into()),
@@ -61,19 +93,39 @@ impl Log {
         Self::rewritten(size, 0)
     }
 
+    /// A log in which each of these rows vouches for so many calls.
+    pub(crate) fn with_calls(size: u64, batches: &[(u64, u64)]) -> Self {
+        Self::made(size, 0, batches)
+    }
+
     /// The same log with another text from this row on; 0 for none.
     pub(crate) fn rewritten(size: u64, from: u64) -> Self {
+        Self::made(size, from, &[])
+    }
+
+    fn made(size: u64, from: u64, vouching: &[(u64, u64)]) -> Self {
         let (mut rows, mut hashes, mut previous) = (Vec::new(), Vec::new(), START);
+        let (mut batches, mut next) = (BTreeMap::new(), 1);
         for number in 1..=size {
             let word = if from > 0 && number >= from { "forged" } else { "note" };
-            let mut row = row(number, format!("{word} {number}"));
+            let mut row = match vouching.iter().find(|(row, _)| *row == number) {
+                Some((_, count)) => {
+                    let calls = calls(next, *count);
+                    let root = batch_root(leaves(next, &calls));
+                    let claim = BatchClaim { first: next, last: next + count - 1, root };
+                    batches.insert(number, calls);
+                    next += count;
+                    row(number, CALLED, claim.note())
+                }
+                None => row(number, verb_of(number), format!("{word} {number}")),
+            };
             let mut salt = Vec::new();
             previous = row.chain_row(&mut salt).expect("fields").hash(&previous).expect("hashes");
             row.hash = hex::encode(&previous).into();
             rows.push(row);
             hashes.push(previous);
         }
-        Self { origin: ORIGIN.into(), rows, hashes }
+        Self { origin: ORIGIN.into(), rows, hashes, batches }
     }
 
     /// The same log in a later epoch.
@@ -119,7 +171,8 @@ impl Log {
     pub(crate) fn stub(&self, number: usize) -> String {
         let RowLine { note, origin, detail, salt, .. } = RowLine::default();
         let row = self.rows[number - 1].clone();
-        let stub = if row.layout == 1 { row } else { RowLine { note, origin, detail, salt, ..row } };
+        let stub =
+            if row.layout == 1 || row.verb == CALLED { row } else { RowLine { note, origin, detail, salt, ..row } };
         line(&ExportLine::Stub(Box::new(stub)))
     }
 
@@ -147,26 +200,57 @@ impl Log {
                 .collect(),
         };
         let mut text = line(&ExportLine::Manifest(Box::new(manifest)));
-        let (mut rows, mut stubs) = (0, 0);
+        let (mut rows, mut stubs, mut receipts) = (0, 0, 0);
         for number in first..=last {
             let at = usize::try_from(number).expect("small");
             let mut row = self.rows[at - 1].clone();
             let mut salt = Vec::new();
-            if filter.matches(&row.chain_row(&mut salt).expect("fields")) == RowMatch::Yes {
+            let is_row = filter.matches(&row.chain_row(&mut salt).expect("fields")) == RowMatch::Yes;
+            let calls = self.calls_behind(number, filter, gaps);
+            if !is_stubs {
+                let before = if number == 1 { START } else { self.hashes[at - 2] };
+                row.previous = Some(hex::encode(&before).into());
+                row.path = Some(self.ranges(inclusion_ranges(number - 1, size)));
+            }
+            if is_row {
                 rows += 1;
-                if !is_stubs {
-                    let before = if number == 1 { START } else { self.hashes[at - 2] };
-                    row.previous = Some(hex::encode(&before).into());
-                    row.path = Some(self.ranges(inclusion_ranges(number - 1, size)));
-                }
                 text.push_str(&line(&ExportLine::Row(Box::new(row))));
             } else if is_stubs {
                 stubs += 1;
                 text.push_str(&self.stub(at));
+            } else if !calls.is_empty() {
+                stubs += 1;
+                text.push_str(&line(&ExportLine::Stub(Box::new(row))));
+            }
+            if !calls.is_empty() {
+                receipts += calls.len() as u64;
+                text.push_str(&line(&ExportLine::Receipts(Box::new(ReceiptsLine { row: number, calls }))));
             }
         }
-        text.push_str(&line(&ExportLine::Trailer(Trailer { rows, stubs, receipts: 0 })));
+        text.push_str(&line(&ExportLine::Trailer(Trailer { rows, stubs, receipts })));
         text
+    }
+
+    /// The receipts that stand behind a row: its batch, or with hashes those that the filter wants, with their proofs.
+    fn calls_behind(&self, row: u64, filter: &RowFilter, gaps: GapKind) -> Vec<ReceiptLine<'static>> {
+        let Some(batch) = self.batches.get(&row) else { return Vec::new() };
+        let first = 1 + self.batches.range(..row).map(|(_, calls)| calls.len() as u64).sum::<u64>();
+        let wanted = |call: &ReceiptLine<'_>| gaps == GapKind::Stubs || filter.matches_receipt(&call.fields(0, &[]));
+        if batch.iter().all(wanted) {
+            return batch.clone();
+        }
+        let leaves = leaves(first, batch);
+        let placed = (first..).zip(batch).enumerate().filter(|(_, (_, call))| wanted(call));
+        let placed = placed.map(|(place, (number, call))| {
+            let path =
+                inclusion_ranges(place as u64, leaves.len() as u64).into_iter().map(|LeafRange { begin, end }| {
+                    let of = |number: u64| usize::try_from(number).expect("small");
+                    batch_root(leaves[of(begin)..of(end)].iter().copied())
+                });
+            let path = texts_of(&path.collect::<Vec<_>>());
+            ReceiptLine { number: Some(number), path: Some(path), ..call.clone() }
+        });
+        placed.collect()
     }
 }
 

@@ -6,4 +6,5 @@ mod exports;
 mod log;
 mod notes;
 mod program;
+mod receipts;
 mod tree;

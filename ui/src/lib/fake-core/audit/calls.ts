@@ -104,7 +104,7 @@ export function auditCalls(state: CoreState): AuditCalls {
         format === "csv"
           ? "The file is a copy to read and proves nothing; `--format jsonl` writes one that can be verified."
           : gaps === "hashes"
-            ? "The file proves that each row is genuine and in its place; that no matching row was left out is not proven."
+            ? "The file proves that each row is genuine and in its place, and so is each receipt of a call; that no matching row or call was left out is not proven."
             : `The file proves that each row is genuine and in its place, and that no row of ${first} to ${last} that matches was left out.`;
       return {
         next,

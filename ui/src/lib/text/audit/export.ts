@@ -10,7 +10,7 @@ export const exportText = {
   formats: { stubs: "JSON Lines with a proof", hashes: "JSON Lines, matching rows only", csv: "CSV" },
   notes: {
     stubs: "other rows of the range are in it without their notes",
-    hashes: "other rows are not in it",
+    hashes: "with matching calls, without other rows",
     csv: "a table for a spreadsheet",
     /** Of the first, without a filter. */
     all: "one JSON object on each line",
@@ -19,12 +19,14 @@ export const exportText = {
   proof: {
     whole: "Each row is genuine and in its place, and no matching row was left out.",
     words: "Each row is genuine and in its place. A filter for words of a note cannot prove that no row was left out.",
-    hashes: "Each row is genuine and in its place. It does not prove that no matching row was left out.",
+    hashes:
+      "Each row and each receipt of a call is genuine. It does not prove that no matching row or call was left out.",
     csv: "Nothing. This is a copy to read. Choose JSON Lines for a file that can be checked.",
   },
   verify: "To check the file, with or without Taskwarden",
   recorded: "The export itself becomes a row of the log.",
-  tooLarge: (most: number) => `This page exports up to ${plural(most, "row")}. For more, run this in a terminal:`,
+  tooLarge: (most: number) =>
+    `This page exports up to ${plural(most, "row")} and as many calls. For more, run this in a terminal:`,
   command: "Command",
   reading: (done: number, of: number) => `Reading, ${count(done)} of ${plural(of, "row")}`,
   go: "Export",

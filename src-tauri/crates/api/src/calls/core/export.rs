@@ -8,7 +8,7 @@ mod csv_lines;
 mod lines;
 
 use domain::audit::Verb;
-use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
+use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
 use domain::time::Timestamp;
 use engine::otlp_lines;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub enum ExportGaps {
     /// Their fields without the text: that none was left out is proven.
     #[default]
     Stubs,
-    /// Nothing: each row proves its own place only.
+    /// Nothing: each row and each receipt of a call proves its own place only.
     Hashes,
 }
 
@@ -145,6 +145,22 @@ pub struct ExportPart {
     pub broken: Option<u64>,
 }
 
+impl ExportPart {
+    /// Adds the line of a row, or that of a stub.
+    fn add_row(&mut self, line: &str, is_row: bool) {
+        self.text.push_str(line);
+        let counted = if is_row { &mut self.rows } else { &mut self.stubs };
+        *counted = counted.saturating_add(1);
+    }
+
+    fn add_receipts(&mut self, receipts: Option<lines::ReceiptsText>) {
+        if let Some(lines::ReceiptsText { text, count }) = receipts {
+            self.text.push_str(&text);
+            self.receipts = self.receipts.saturating_add(count);
+        }
+    }
+}
+
 /// The filter as a proof has it: ids in the place of names, and times as numbers.
 fn row_filter(filter: &AuditFilter) -> RowFilter {
     RowFilter {
@@ -178,7 +194,9 @@ fn proves(format: ExportFormat, filter: &AuditFilter, gaps: ExportGaps, first: u
     }
     let each = "The file proves that each row is genuine and in its place";
     match gaps {
-        ExportGaps::Hashes => format!("{each}; that no matching row was left out is not proven."),
+        ExportGaps::Hashes => format!(
+            "{each}, and so is each receipt of a call; that no matching row or call was left out is not proven."
+        ),
         ExportGaps::Stubs if filter.text.is_some() => {
             format!("{each}; completeness is not proven, because the filter asks for words of a note.")
         }
@@ -318,14 +336,22 @@ impl Api {
             limit: self.policy.page_rows_max,
         };
         let mut page = self.registry.audit_rows(query).await?;
+        let proof = row_filter(&filter);
+        let has_calls = input.format.has_proof() && input.gaps == ExportGaps::Hashes && proof.wants_receipts();
+        if has_calls {
+            self.add_called_rows(&filter, input.after, &mut page).await?;
+        }
         let mut part = ExportPart {
             text: String::new(),
             next: None,
             rows: input.rows,
             stubs: input.stubs,
             receipts: input.receipts,
-            broken: page.rows.iter().find(|row| !row.fits).map(|row| row.number),
+            broken: None,
         };
+        // A row that vouches for calls may be left out below.
+        let is_in_file = |row: &AuditRow| !has_calls || row.verb != CALLED || lines::matches(&proof, row);
+        part.broken = page.rows.iter().find(|row| !row.fits && is_in_file(row)).map(|row| row.number);
         match (input.format, input.gaps) {
             (ExportFormat::Csv, _) => {
                 part.text = csv_lines::rows(&self.audit_row_dtos(&page.rows).await?)?;
@@ -337,7 +363,6 @@ impl Api {
                 part.rows = part.rows.saturating_add(u64::try_from(page.rows.len()).unwrap_or(u64::MAX));
             }
             (ExportFormat::Jsonl, ExportGaps::Stubs) => {
-                let proof = row_filter(&filter);
                 for row in &page.rows {
                     if part.text.len() >= self.policy.audit.export_part_bytes {
                         // The part is full; the row before is the last that was looked at.
@@ -345,16 +370,23 @@ impl Api {
                         break;
                     }
                     let is_row = lines::matches(&proof, row);
-                    part.text.push_str(&lines::row(row, is_row, None)?);
-                    let counted = if is_row { &mut part.rows } else { &mut part.stubs };
-                    *counted = counted.saturating_add(1);
-                    self.add_receipts(row, &mut part).await?;
+                    part.add_row(&lines::row(row, is_row, None)?, is_row);
+                    part.add_receipts(self.receipts_of(row, None).await?);
                 }
             }
             (ExportFormat::Jsonl, ExportGaps::Hashes) => {
                 for (row, path) in page.rows.iter().zip(self.paths(&page.rows, input.size).await?) {
-                    part.text.push_str(&lines::row(row, true, Some(path))?);
-                    part.rows = part.rows.saturating_add(1);
+                    if part.text.len() >= self.policy.audit.export_part_bytes {
+                        page.next = Some(row.number.saturating_sub(1));
+                        break;
+                    }
+                    let is_row = is_in_file(row);
+                    let receipts = if has_calls { self.receipts_of(row, Some(&proof)).await? } else { None };
+                    if is_row || receipts.is_some() {
+                        part.broken = part.broken.or_else(|| (!row.fits).then_some(row.number));
+                        part.add_row(&lines::row(row, is_row, Some(path))?, is_row);
+                        part.add_receipts(receipts);
+                    }
                 }
             }
         }
@@ -372,18 +404,31 @@ impl Api {
         Ok(part)
     }
 
-    /// Adds the receipts that a row vouches for, as far as they are kept.
-    async fn add_receipts(&self, row: &AuditRow, part: &mut ExportPart) -> Result<(), ApiError> {
+    /// The receipts that a row vouches for, as far as they are kept; with a filter, those that it wants.
+    async fn receipts_of(
+        &self,
+        row: &AuditRow,
+        filter: Option<&RowFilter>,
+    ) -> Result<Option<lines::ReceiptsText>, ApiError> {
         if row.verb != CALLED {
-            return Ok(());
+            return Ok(None);
         }
-        for batch in self.registry.receipt_batches(vec![row.number]).await? {
-            if !batch.receipts.is_empty() {
-                part.text.push_str(&lines::receipts(&batch)?);
-                let count = u64::try_from(batch.receipts.len()).unwrap_or(u64::MAX);
-                part.receipts = part.receipts.saturating_add(count);
-            }
-        }
+        let batch = self.registry.receipt_batches(vec![row.number]).await?.into_iter().next();
+        batch.map_or(Ok(None), |batch| lines::receipts(&batch, filter))
+    }
+
+    /// Adds the rows that vouch for receipts to a page of rows that match, so that both have the same range.
+    async fn add_called_rows(&self, filter: &AuditFilter, after: u64, page: &mut AuditRows) -> Result<(), ApiError> {
+        let verbs = vec![CALLED.to_owned()];
+        let called = AuditFilter { first: filter.first, last: filter.last, verbs, ..AuditFilter::default() };
+        let (order, limit) = (AuditOrder::OldestFirst, self.policy.page_rows_max);
+        let called = self.registry.audit_rows(AuditQuery { filter: called, order, behind: Some(after), limit }).await?;
+        let upto = page.next.unwrap_or(u64::MAX).min(called.next.unwrap_or(u64::MAX));
+        page.rows.extend(called.rows);
+        page.rows.retain(|row| row.number <= upto);
+        page.rows.sort_by_key(|row| row.number);
+        page.rows.dedup_by_key(|row| row.number);
+        page.next = Some(upto).filter(|upto| *upto < u64::MAX);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use verify::export::{
     EarlierTree, ExportLine, FORMAT, GapKind, Manifest, ReceiptLine, ReceiptsLine, RowLine, Trailer, texts_of,
 };
 use verify::filter::{RowFilter, RowMatch};
-use verify::receipt::CALLED;
+use verify::receipt::{CALLED, batch_path};
 use verify::tree::{LeafRange, consistency_ranges, inclusion_ranges};
 use verify::{hex, note::SignedNote};
 
@@ -83,13 +83,37 @@ fn receipt(row: &ReceiptRow) -> ReceiptLine<'_> {
         bytes_in: row.bytes_in,
         bytes_out: row.bytes_out,
         handle: Cow::Borrowed(&row.handle),
+        ..ReceiptLine::default()
     }
 }
 
-/// The receipts of a batch, which stand behind the row that vouches for them.
-pub(super) fn receipts(batch: &StoredBatch) -> Result<String, ApiError> {
-    let calls = batch.receipts.iter().map(receipt).collect();
-    line(&ExportLine::Receipts(Box::new(ReceiptsLine { row: batch.audit_number, calls })))
+/// Receipts of one batch as a line, and how many there are.
+pub(super) struct ReceiptsText {
+    pub(super) text: String,
+    pub(super) count: u64,
+}
+
+/// The receipts of a batch, which stand behind the row that vouches for them: all of them, or with a filter those that it
+/// wants, each with its place in the batch. `None` where there is none.
+pub(super) fn receipts(batch: &StoredBatch, filter: Option<&RowFilter>) -> Result<Option<ReceiptsText>, ApiError> {
+    let mut calls: Vec<ReceiptLine<'_>> = batch.receipts.iter().map(receipt).collect();
+    let is_wanted = |call: &ReceiptLine<'_>| filter.is_none_or(|filter| filter.matches_receipt(&call.fields(0, &[])));
+    if !calls.iter().all(is_wanted) {
+        // What does not read has no leaf; then the verifier names the receipt.
+        let leaves: Vec<LogHash> = (batch.first..).zip(&calls).filter_map(|(number, call)| call.leaf(number)).collect();
+        for (place, (number, call)) in (batch.first..).zip(&mut calls).enumerate() {
+            if is_wanted(call) {
+                (call.number, call.path) = (Some(number), Some(texts_of(&batch_path(&leaves, place))));
+            }
+        }
+        calls.retain(|call| call.path.is_some());
+    }
+    if calls.is_empty() {
+        return Ok(None);
+    }
+    let count = u64::try_from(calls.len()).unwrap_or(u64::MAX);
+    let text = line(&ExportLine::Receipts(Box::new(ReceiptsLine { row: batch.audit_number, calls })))?;
+    Ok(Some(ReceiptsText { text, count }))
 }
 
 pub(super) fn trailer(counts: Trailer) -> Result<String, ApiError> {

@@ -146,8 +146,12 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
         screen.json(&Exported { file, first, last, rows, stubs, receipts, broken, proves })?;
     } else {
         let place = if file.is_empty() { String::new() } else { format!(" to {file}") };
-        let without =
-            if stubs > 0 { format!(" and {} without their text", count(stubs, "row")) } else { String::new() };
+        let without = match (stubs, asked.gaps) {
+            (0, _) => String::new(),
+            (_, ExportGaps::Stubs) => format!(" and {} without their text", count(stubs, "row")),
+            (1, ExportGaps::Hashes) => " and 1 row that vouches for calls".to_owned(),
+            (_, ExportGaps::Hashes) => format!(" and {} that vouch for calls", count(stubs, "row")),
+        };
         let calls = if receipts > 0 { format!(" and {}", count(receipts, "receipt")) } else { String::new() };
         screen.note(&format!("Exported {}{without}{calls}{place}.", count(rows, "row")));
         match broken {
