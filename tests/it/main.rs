@@ -10,6 +10,7 @@
 mod agents;
 mod all_at_once;
 mod attacks;
+mod audit_anchors;
 mod audit_sinks;
 mod audit_traces;
 mod budget;

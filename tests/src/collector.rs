@@ -137,6 +137,11 @@ impl Collector {
         self.room.answers.lock().entry(TRACES).or_default().extend(answers);
     }
 
+    /// Forgets what was planned, and takes everything from here on.
+    pub fn take_all(&self) {
+        self.room.answers.lock().clear();
+    }
+
     /// All requests that came, the oldest first.
     #[must_use]
     pub fn requests(&self) -> Vec<CollectorRequest> {

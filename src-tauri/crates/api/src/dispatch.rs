@@ -19,7 +19,7 @@ use crate::calls::clients::{ClientList, ReadClients};
 use crate::calls::control_tokens::{
     AddControlToken, ControlTokenAdded, ControlTokenFacts, ControlTokenList, OneControlToken,
 };
-use crate::calls::core::anchors::{AddAnchor, CompareNotes, OneAnchor};
+use crate::calls::core::anchors::{AddAnchor, AddCollectorAnchor, CompareNotes, OneAnchor};
 use crate::calls::core::audit::{ListAudit, OneAuditRow};
 use crate::calls::core::checkpoints::{MakeCheckpoint, VerifyTree};
 use crate::calls::core::doctor::CoreFacts;
@@ -247,6 +247,7 @@ calls! {
     "audit.checkpoint" acts ExportAudit audit_checkpoint: MakeCheckpoint => CheckpointDto;
     "audit.anchors" reads ReadAudit audit_anchors: Nothing => AnchorList;
     "audit.addAnchor" acts Configure audit_add_anchor: AddAnchor => AnchorDto;
+    "audit.addCollectorAnchor" acts Configure audit_add_collector_anchor: AddCollectorAnchor => AnchorDto;
     "audit.removeAnchor" acts Configure audit_remove_anchor: OneAnchor => AnchorList;
     "audit.sinks" reads ReadAudit audit_sinks: Nothing => SinkList;
     "audit.addSink" acts Configure audit_add_sink: AddSink => SinkDto;

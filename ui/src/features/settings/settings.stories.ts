@@ -155,6 +155,8 @@ export default {
             anchor(1, "/media/usb/taskwarden.notes", { newest: 18_204 }),
             anchor(2, "/home/ada/taskwarden.notes", { newest: 18_204, isBesideRegistry: true }),
             anchor(3, "/media/backup/taskwarden.notes", { trouble: "is not there" }),
+            anchor(6, "https://collector.example:4318", { kind: "otlp", newest: 18_204 }),
+            anchor(7, "https://logs.example", { kind: "otlp", trouble: "answered 503: it is not available now" }),
             anchor(5, "/srv/git/proofs.git", { kind: "git", remote: "backup", newest: 18_204 }),
             anchor(4, `/media/${"a-long-name/".repeat(12)}log.notes`, {
               trouble:

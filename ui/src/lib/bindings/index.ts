@@ -8,7 +8,7 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
 /** What was done: the words of the audit log. */
-export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded" | "sinkAdded" | "sinkRemoved" | "sinkResumed" | "toolsChanged" | "toolsSeen";
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked" | "serverChanged" | "serverRestarted" | "agentTokenReplaced" | "halted" | "resumed" | "escalated" | "bulkBegun" | "bulkEnded" | "controlTokenAdded" | "controlTokenRevoked" | "controlLimited" | "clientFileChanged" | "checkpointed" | "exported" | "signingKeyReplaced" | "anchorAdded" | "anchorRemoved" | "signInBegun" | "signedIn" | "signedOut" | "alarmRaised" | "alarmEnded" | "alarmDismissed" | "called" | "receiptsMissing" | "pauseBegun" | "pauseEnded" | "sinkAdded" | "sinkRemoved" | "sinkResumed" | "toolsChanged" | "toolsSeen" | "epochBegun";
 
 /** A server to end or restart. */
 export type ActOnServer = { name: string,
@@ -39,6 +39,13 @@ path: string,
 kind?: AnchorKind,
 /** The remote of the repository that each commit is pushed to, by its name there. */
 remote?: string, };
+
+/** A collector that is to get checkpoints. Has no `Debug`: it carries secrets. */
+export type AddCollectorAnchor = {
+/** Its address over OTLP/HTTP; `/v1/logs` at its end is left out. */
+url: string,
+/** Values of headers of each request, by name. */
+headers?: Record<string, string>, };
 
 /** A control token to make. */
 export type AddControlToken = { name: string,
@@ -235,11 +242,11 @@ moreMs?: number | null, };
 
 /** A place to which checkpoints are copied. */
 export type AnchorDto = { id: number, kind: AnchorKind,
-/** The whole path of the file, or of the folder of the repository. */
+/** The whole path of the file, or of the folder of the repository; of a collector scheme, host and port. */
 path: string,
-/** The remote that each commit is pushed to; null where nothing is pushed, and for files. */
+/** The remote that each commit is pushed to; null where nothing is pushed. */
 remote: string | null,
-/** How many rows the newest copy covers; null while that is not known. */
+/** How many rows the newest copy covers; null while that is not known. Of a collector the newest that it took. */
 newest: number | null,
 /** When this core copied last; null when it did not yet. */
 copied: string | null,
@@ -251,7 +258,7 @@ contradicts: boolean,
 isBesideRegistry: boolean, };
 
 /** What kind of place gets copies of checkpoints. */
-export type AnchorKind = "file" | "git";
+export type AnchorKind = "file" | "git" | "otlp";
 
 /** All of them. */
 export type AnchorList = { anchors: Array<AnchorDto>, };
@@ -839,14 +846,18 @@ export type ComingState = "held" | "slices" | "working" | "ready";
 /** Checkpoints that somebody kept. */
 export type CompareNotes = {
 /** Whole signed notes. */
-notes: Array<string>, };
+notes: Array<string>,
+/** An epoch of the log that the person knows to have begun: that the log forked before it is no fault. */
+epoch?: number | null, };
 
 /** How one kept checkpoint compares with the log. */
 export type ComparedNote = {
 /** The rows that it covers. */
 size: number,
 /** Why it and the log cannot both be right, as the second half of a sentence about its file; null where they agree. */
-fault: string | null, };
+fault: string | null,
+/** Whether it is of an earlier epoch of the log and forks from it, as whoever asks knows. */
+isKnownFork: boolean, };
 
 /** What a check of an agent's connection found. */
 export type ConnectionCheck = { checkedAt: string,
@@ -1642,6 +1653,11 @@ resolved: number,
 /** Those that could not be, with the reason. */
 left: Array<NotResolved>, };
 
+/** A checkpoint that is asked for. */
+export type MakeCheckpoint = {
+/** Begin a new epoch of the log with it, because an older copy of the registry was put back. */
+newEpoch?: NewEpoch | null, };
+
 /** Tasks to choose: by handle, by filter, or by the query of a list. Exactly one of them. */
 export type MakePlan = { kind: BulkAct, ids?: Array<string>, filter?: PlanFilter | null, query?: ListQuery | null, };
 
@@ -1695,6 +1711,13 @@ settings: ReadySettings,
 savedIn: string | null,
 /** Sessions that were open with the token before. */
 endedSessions: number, };
+
+/** A new epoch of the log. */
+export type NewEpoch = {
+/** Why, in the words of the person; a part of the row that records it. */
+reason?: string | null,
+/** Also where no place that gets copies of checkpoints contradicts the log. */
+force?: boolean, };
 
 /** A question for which it was not recorded. */
 export type NotAnswered = { id: string, key: string, why: string, };
@@ -3579,6 +3602,8 @@ export type TreeVerifiedDto = {
 compared: number,
 /** The row up to which the newest checkpoint covers the log; 0 without any. */
 newest: number,
+/** The epoch of the log: 1, and one more each time it went on from an older copy of the registry. */
+epoch: number,
 /** Rows after it. */
 unsigned: number,
 /** When the first of these was written, where that is longer ago than it should be. */
@@ -3873,9 +3898,10 @@ export interface Calls {
   "audit.calls": [ListReceipts, ReceiptListDto];
   "audit.verifyReceipts": [VerifyReceipts, ReceiptsVerifiedDto];
   "audit.verifyTree": [VerifyTree, TreeVerifiedDto];
-  "audit.checkpoint": [Nothing, CheckpointDto];
+  "audit.checkpoint": [MakeCheckpoint, CheckpointDto];
   "audit.anchors": [Nothing, AnchorList];
   "audit.addAnchor": [AddAnchor, AnchorDto];
+  "audit.addCollectorAnchor": [AddCollectorAnchor, AnchorDto];
   "audit.removeAnchor": [OneAnchor, AnchorList];
   "audit.sinks": [Nothing, SinkList];
   "audit.addSink": [AddSink, SinkDto];

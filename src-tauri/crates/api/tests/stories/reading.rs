@@ -94,6 +94,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             }),
             "audit.anchors" => json!({}),
             "audit.addAnchor" => json!({"path": "/media/usb/log.notes"}),
+            "audit.addCollectorAnchor" => json!({"url": "https://collector.example"}),
             "audit.removeAnchor" => json!({"id": 1}),
             "audit.addSink" => json!({"url": "https://collector.example"}),
             "audit.removeSink" | "audit.resumeSink" => json!({"id": 1}),

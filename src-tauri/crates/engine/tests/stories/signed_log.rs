@@ -1,17 +1,18 @@
 //! The audit log is signed soon after a decision and not without news, and copies of what was signed go to their places.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use domain::audit::Verb;
+use domain::audit::log_sink::CollectorHeaderError;
 use domain::ids::PersonId;
 use domain::policy::Policy;
 use domain::ports::{
     AnchorPlace, AnchorPlaceFault, AnchorPlaces, AuditFilter, AuditOrder, AuditQuery, LogHead, LogSigner, PortFuture,
-    Registry, SecretError, SignedHead,
+    Registry, Secret, SecretError, SignedHead,
 };
 use engine::{AnchorTrouble, EngineError};
 use parking_lot::Mutex;
@@ -53,6 +54,10 @@ impl LogSigner for PlainSigner {
 struct Disk {
     files: Mutex<HashMap<PathBuf, String>>,
     is_away: Mutex<bool>,
+    /// What a collector answers to the next requests; then it takes everything.
+    answers: Mutex<VecDeque<Result<(), AnchorPlaceFault>>>,
+    /// Requests that a collector got.
+    asked: AtomicUsize,
 }
 
 impl Disk {
@@ -100,6 +105,21 @@ impl AnchorPlaces for Disk {
         });
         Box::pin(async move { done })
     }
+
+    fn send(&self, place: &AnchorPlace, request: String) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
+        let answer = self.answers.lock().pop_front().unwrap_or(Ok(()));
+        if answer.is_ok() {
+            self.files.lock().entry(place.path().to_owned()).or_default().push_str(&format!("{request}\n"));
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move { answer })
+    }
+
+    fn keep_headers(&self, _number: u32, _headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {
+        Ok(())
+    }
+
+    fn forget_headers(&self, _number: u32, _names: &[String]) {}
 
     fn is_beside_registry(&self, _place: &AnchorPlace) -> PortFuture<'_, bool> {
         Box::pin(async { false })
@@ -337,8 +357,9 @@ async fn a_core_that_is_killed_while_it_begins_an_epoch_has_begun_it_whole_or_no
         let (connector, clock) = (scripted.clone(), Arc::new(TestClock::new()));
         let mut world = Box::pin(World::over(registry, connector, scripted, Policy::default(), clock, 1)).await;
         world.engine.sign_log(Arc::new(PlainSigner));
+        let by = ada();
         tokio::select! {
-            done = world.engine.begin_epoch(&ada(), None, true) => panic!("{target}: nobody killed it: {done:?}"),
+            done = world.engine.begin_epoch(&by, None, true) => panic!("{target}: nobody killed it: {done:?}"),
             () = killed.notified() => {}
         }
         world.kill().await;
@@ -355,4 +376,56 @@ async fn a_core_that_is_killed_while_it_begins_an_epoch_has_begun_it_whole_or_no
         let signed = newest.first().and_then(|newest| read(&newest.note)).map(|head| head.origin);
         assert_eq!(signed.filter(|_| is_begun), is_begun.then_some(origin), "killed at {target}: the epoch is signed");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_collector_gets_the_newest_checkpoint_when_it_takes_one_and_is_left_alone_as_long_as_it_asks() {
+    let mut stage = Stage::new().await;
+    let hour = 3_600 * SECOND;
+    let busy = |wait| Err(AnchorPlaceFault::Later { why: "answered 503".into(), wait });
+    stage.disk.answers.lock().extend([busy(Some(hour / 2)), busy(None)]);
+    let url = "https://collector.example/hush".to_owned();
+    let added = stage.world.engine.add_collector_anchor(url.clone(), &[], &ada()).await.expect("it is taken");
+    assert!(matches!(&added.trouble, Some(AnchorTrouble::Unreachable(why)) if why == "answered 503"), "{added:?}");
+    let said = notes(stage.world.registry.as_ref(), Verb::AnchorAdded).await;
+    assert_eq!(said, ["https://collector.example (otlp)"], "a path may hold a key");
+    stage.decide().await;
+    stage.world.pass(hour / 4).await;
+    assert_eq!(stage.disk.asked.load(Ordering::Relaxed), 1, "it asked to be left alone");
+    stage.world.pass(hour / 2).await;
+    assert_eq!((stage.trouble(), stage.signed().await), (None, stage.world.engine.anchors()[0].newest.expect("sent")));
+
+    let sent = || {
+        let text = stage.disk.files.lock().get(Path::new(&url)).cloned().unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<serde_json::Value>>()
+    };
+    let newest = stage.world.registry.checkpoints(1).await.expect("checkpoints").remove(0);
+    let requests = sent();
+    let record = requests.last().and_then(|last| last.pointer("/resourceLogs/0/scopeLogs/0/logRecords/0"));
+    let record = record.expect("one record");
+    assert_eq!(record["body"]["stringValue"], newest.note, "its text is the whole note");
+    assert_eq!(record["eventName"], "taskwarden.audit.checkpoint");
+    let uid = format!("memory/checkpoint/{}", newest.size);
+    assert_eq!(record["attributes"][0]["value"]["stringValue"], uid);
+
+    // A killed core does not know what was taken, and sends the same record again.
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.world.pass(90 * SECOND).await;
+    let again = sent();
+    let distinct: std::collections::BTreeSet<String> = again.iter().map(ToString::to_string).collect();
+    assert!(again.len() > distinct.len(), "{again:#?}");
+
+    stage.disk.answers.lock().push_back(Err(AnchorPlaceFault::Refused("answered 401".into())));
+    stage.decide().await;
+    stage.world.pass(90 * SECOND).await;
+    let refused = Some(AnchorTrouble::Refused("answered 401".into()));
+    let asked = stage.disk.asked.load(Ordering::Relaxed);
+    stage.decide().await;
+    stage.world.pass(hour).await;
+    assert_eq!((stage.trouble(), stage.disk.asked.load(Ordering::Relaxed)), (refused, asked), "it is not asked again");
+    stage.world.restart().await;
+    stage.equip().await;
+    stage.world.pass(90 * SECOND).await;
+    assert_eq!(stage.trouble(), None, "a new run of the core tries once more");
 }

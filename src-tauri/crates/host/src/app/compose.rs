@@ -77,6 +77,8 @@ pub struct Adapters {
     pub log_signer: Arc<dyn LogSigner>,
     /// Sends rows of the audit log to collectors that people named.
     pub log_collectors: Arc<dyn LogCollectors>,
+    /// Sends checkpoints of the audit log to collectors that people named as anchors.
+    pub anchor_collectors: Arc<dyn LogCollectors>,
     /// Whether secrets are in a file that only the user can read, not in the keychain.
     pub secrets_in_file: bool,
     /// Signs session names that agents over HTTP present after a restart.
@@ -108,8 +110,10 @@ impl Adapters {
         let intents = open_intents(config, key).await?;
         let secrets_in_file = vault.is_in_file();
         let log_signer = Arc::new(VaultSigner::new(Arc::clone(&vault)));
-        let headers = CollectorHeaders::new(Arc::clone(&vault));
+        let headers = CollectorHeaders::of_sinks(Arc::clone(&vault));
         let log_collectors = Arc::new(HttpCollectors::new(headers, &policy));
+        let headers = CollectorHeaders::of_anchors(Arc::clone(&vault));
+        let anchor_collectors = Arc::new(HttpCollectors::new(headers, &policy));
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notifications::notifier(&policy.hosting, config.notifications);
         let connector = McpConnector::new(ConnectorParts {
@@ -136,6 +140,7 @@ impl Adapters {
             secrets,
             log_signer,
             log_collectors,
+            anchor_collectors,
             secrets_in_file,
             face_key: SigningKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
             draw,
@@ -152,7 +157,7 @@ impl Adapters {
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCore, StartError> {
     let Adapters { registry, intents, connector, sign_ins, forwarder, clock, notifier, desktop, opener, .. } = adapters;
-    let Adapters { secrets, log_signer, log_collectors, secrets_in_file, face_key, .. } = adapters;
+    let Adapters { secrets, log_signer, log_collectors, anchor_collectors, secrets_in_file, face_key, .. } = adapters;
     let Adapters { draw, policy, supervisor, on_hang, .. } = adapters;
     let doors = Arc::new(DoorThreads::start().map_err(StartError::Thread)?);
     let watchdog = Watchdog::start(&policy.hosting, on_hang, doors.runtimes()).map_err(StartError::Thread)?;
@@ -175,7 +180,8 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     })
     .await?;
     engine.sign_log(log_signer);
-    engine.keep_anchors(Arc::new(LocalAnchors::new(held.config.paths.home().to_owned(), &policy.audit))).await?;
+    let home = held.config.paths.home().to_owned();
+    engine.keep_anchors(Arc::new(LocalAnchors::new(home, &policy.audit, anchor_collectors))).await?;
     engine.send_log(log_collectors).await?;
     engine.keep_sign_ins(sign_ins).await?;
     // Before anybody can ask for a call.

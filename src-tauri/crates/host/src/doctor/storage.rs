@@ -5,7 +5,7 @@
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
-use api::dto::core::anchor::AnchorDto;
+use api::dto::core::anchor::{AnchorDto, AnchorKind};
 use api::dto::core::sink::SinkSignalDto;
 use api::format::time::count;
 use api::format::tokens::grouped;
@@ -143,6 +143,12 @@ fn anchor(anchor: &AnchorDto) -> Finding {
             "Keep a copy of that place and of the data folder as evidence. `taskwarden audit verify --anchor PLACE` compares \
              each checkpoint of it. If you put an older copy of the registry back yourself, `taskwarden audit checkpoint \
              --new-epoch` puts that on record, and copies go on.",
+        ),
+        Some(_) if anchor.kind == AnchorKind::Otlp => Finding::note(
+            area,
+            message,
+            "It is tried again by itself, unless it refused the checkpoint: then end it with `taskwarden audit anchors remove \
+             ID`, and add it again with the right address and headers.",
         ),
         Some(_) => Finding::note(
             area,

@@ -1,4 +1,4 @@
-//! Places of anchors on this system: files, and branches of git repositories.
+//! Places of anchors: files and branches of git repositories on this system, and collectors.
 //!
 //! Which checkpoints are copied, and when, is the engine's (`tasks/audit_log/anchors.rs`).
 
@@ -6,9 +6,13 @@ mod files;
 mod repositories;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use domain::audit::log_sink::{CollectorHeaderError, LogSink, SinkSignal};
 use domain::policy::AuditPolicy;
-use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, LogHead, PortFuture};
+use domain::ports::{
+    AnchorPlace, AnchorPlaceFault, AnchorPlaces, CollectorReply, LogCollectors, LogHead, PortFuture, Secret,
+};
 use verify::anchor::newest_anchor;
 use verify::note::NoteKey;
 
@@ -23,11 +27,13 @@ pub(crate) struct LocalAnchors {
     registry: PathBuf,
     files: AnchorFiles,
     repositories: AnchorRepositories,
+    collectors: Arc<dyn LogCollectors>,
 }
 
 impl LocalAnchors {
-    pub(crate) fn new(registry: PathBuf, policy: &AuditPolicy) -> Self {
-        Self { registry, files: AnchorFiles::new(policy), repositories: AnchorRepositories::new(policy) }
+    pub(crate) fn new(registry: PathBuf, policy: &AuditPolicy, collectors: Arc<dyn LogCollectors>) -> Self {
+        let (files, repositories) = (AnchorFiles::new(policy), AnchorRepositories::new(policy));
+        Self { registry, files, repositories, collectors }
     }
 
     /// Whether a folder is there and answers, before a program is started that would wait for it.
@@ -56,6 +62,7 @@ impl AnchorPlaces for LocalAnchors {
                     self.repositories.newest(&repository, remote.as_deref(), &keys).await
                 })
             }
+            AnchorPlace::Otlp { .. } => Box::pin(async { Ok(None) }),
         }
     }
 
@@ -69,6 +76,8 @@ impl AnchorPlaces for LocalAnchors {
                     self.repositories.prepare(&repository, remote.as_deref()).await
                 })
             }
+            // The first checkpoint shows whether it takes any.
+            AnchorPlace::Otlp { .. } => Box::pin(async { Ok(()) }),
         }
     }
 
@@ -80,17 +89,51 @@ impl AnchorPlaces for LocalAnchors {
                 let (repository, remote) = (repository.clone(), remote.clone());
                 Box::pin(async move { self.repositories.append(&repository, remote.as_deref(), size, &note).await })
             }
+            AnchorPlace::Otlp { .. } => no_collector(),
         }
     }
 
+    fn send(&self, place: &AnchorPlace, request: String) -> PortFuture<'_, Result<(), AnchorPlaceFault>> {
+        let AnchorPlace::Otlp { number, url, headers } = place else { return no_file() };
+        let collector = LogSink::new(*number, url.clone(), headers.clone(), &[SinkSignal::Logs], 0);
+        Box::pin(async move {
+            match self.collectors.send(&collector, SinkSignal::Logs, request).await {
+                CollectorReply::Taken { rejected: 0 } => Ok(()),
+                CollectorReply::Taken { .. } => Err(AnchorPlaceFault::Refused("rejected the checkpoint".into())),
+                CollectorReply::Later { why, wait } => Err(AnchorPlaceFault::Later { why, wait }),
+                CollectorReply::TooLarge { why } | CollectorReply::Refused { why } => {
+                    Err(AnchorPlaceFault::Refused(why))
+                }
+            }
+        })
+    }
+
+    fn keep_headers(&self, number: u32, headers: &[(String, Secret)]) -> Result<(), CollectorHeaderError> {
+        self.collectors.keep_headers(number, headers)
+    }
+
+    fn forget_headers(&self, number: u32, names: &[String]) {
+        self.collectors.forget_headers(number, names);
+    }
+
     fn is_beside_registry(&self, place: &AnchorPlace) -> PortFuture<'_, bool> {
-        if let AnchorPlace::Git { remote: Some(_), .. } = place {
+        if let AnchorPlace::Git { remote: Some(_), .. } | AnchorPlace::Otlp { .. } = place {
             return Box::pin(async { false });
         }
         let registry = self.registry.clone();
         let looked = self.files.beside(place.path(), move |path| Ok(share_disk(path, &registry)));
         Box::pin(async move { looked.await.unwrap_or(false) })
     }
+}
+
+/// A collector has nothing to append to; it is sent requests.
+fn no_collector<'a>() -> PortFuture<'a, Result<(), AnchorPlaceFault>> {
+    Box::pin(async { Err(AnchorPlaceFault::NotOurs("is a collector, which gets no notes".into())) })
+}
+
+/// Only a collector is sent requests.
+fn no_file<'a>() -> PortFuture<'a, Result<(), AnchorPlaceFault>> {
+    Box::pin(async { Err(AnchorPlaceFault::NotOurs("is no collector, which alone gets requests".into())) })
 }
 
 /// The head of the last note of a text that ends with one.

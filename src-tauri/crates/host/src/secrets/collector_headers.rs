@@ -1,4 +1,5 @@
-//! Headers for collectors of the audit log: checked, stored in the vault, and held in memory once they were read.
+//! Headers for collectors of the audit log and of its checkpoints: checked, stored in the vault, and held in memory once
+//! they were read.
 //!
 //! Values never enter messages. Who sends them is `http/log_collectors.rs`.
 
@@ -22,15 +23,12 @@ const RESERVED: [HeaderName; 7] =
 /// Characters of a name that is shown back.
 const SHOWN_CHARS: usize = 80;
 
-/// The headers of all collectors.
+/// The headers of all collectors of a kind.
 pub(crate) struct CollectorHeaders {
     vault: Arc<Vault>,
+    /// What the names of values in the vault begin with.
+    kind: &'static str,
     known: Mutex<HashMap<u32, HeaderMap>>,
-}
-
-/// The name of a value in the vault.
-fn vault_name(sink: u32, header: &str) -> String {
-    format!("audit-sink-{sink}/{}", header.to_ascii_lowercase())
 }
 
 fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), CollectorHeaderError> {
@@ -48,8 +46,19 @@ fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Colle
 }
 
 impl CollectorHeaders {
-    pub(crate) fn new(vault: Arc<Vault>) -> Self {
-        Self { vault, known: Mutex::default() }
+    /// Of collectors that rows and tasks are sent to.
+    pub(crate) fn of_sinks(vault: Arc<Vault>) -> Self {
+        Self { vault, kind: "audit-sink", known: Mutex::default() }
+    }
+
+    /// Of collectors that checkpoints are copied to.
+    pub(crate) fn of_anchors(vault: Arc<Vault>) -> Self {
+        Self { vault, kind: "audit-anchor", known: Mutex::default() }
+    }
+
+    /// The name of a value in the vault.
+    fn vault_name(&self, sink: u32, header: &str) -> String {
+        format!("{}-{sink}/{}", self.kind, header.to_ascii_lowercase())
     }
 
     /// Stores values in place of earlier ones of these names; none when one of them cannot be sent.
@@ -64,7 +73,7 @@ impl CollectorHeaders {
             }
         }
         self.known.lock().remove(&sink);
-        let store = |(name, value): &(String, Secret)| self.vault.write(&vault_name(sink, name), Some(value));
+        let store = |(name, value): &(String, Secret)| self.vault.write(&self.vault_name(sink, name), Some(value));
         headers.iter().try_for_each(store).map_err(|SecretError(why)| CollectorHeaderError::NotStored(why))
     }
 
@@ -72,7 +81,7 @@ impl CollectorHeaders {
         self.known.lock().remove(&sink);
         for name in names {
             // A value that cannot be forgotten belongs to no sink any more; `doctor` tells about the place itself.
-            let _ = self.vault.write(&vault_name(sink, name), None);
+            let _ = self.vault.write(&self.vault_name(sink, name), None);
         }
     }
 
@@ -86,7 +95,7 @@ impl CollectorHeaders {
         }
         let mut headers = HeaderMap::new();
         for name in &sink.headers {
-            let stored = self.vault.read(&vault_name(sink.id, name))?;
+            let stored = self.vault.read(&self.vault_name(sink.id, name))?;
             let value = stored.ok_or_else(|| SecretError(format!("the value of the header `{name}` is not there")))?;
             let (name, mut value) = header(name, &value).map_err(|error| SecretError(error.to_string()))?;
             value.set_sensitive(true);
@@ -114,7 +123,7 @@ mod tests {
     fn headers_outlive_a_restart_are_replaced_one_by_one_and_are_gone_with_their_sink() {
         let dir = tempfile::tempdir().expect("a folder");
         let config = Config { secrets: SecretsChoice::File, ..Config::built_in(Paths::new(dir.path())) };
-        let open = || CollectorHeaders::new(Arc::new(Vault::open(&config).expect("a vault")));
+        let open = || CollectorHeaders::of_sinks(Arc::new(Vault::open(&config).expect("a vault")));
         let pair = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
         let headers = open();
         headers.keep(1, &[pair("Authorization", "Bearer a"), pair("X-Tenant", "t")]).expect("kept");
@@ -128,6 +137,8 @@ mod tests {
             );
             assert!(!format!("{found:?}").contains("Bearer"), "they are not shown");
         }
+        let of_anchors = CollectorHeaders::of_anchors(Arc::new(Vault::open(&config).expect("a vault")));
+        assert!(of_anchors.of(&sink(&names)).is_err(), "an anchor with the number of a sink does not get its headers");
         let headers = open();
         headers.forget(1, &names.map(str::to_owned));
         assert!(headers.of(&sink(&names)).expect_err("gone").0.contains("`Authorization` is not there"));
@@ -137,7 +148,7 @@ mod tests {
     fn what_cannot_be_a_header_is_named_and_nothing_is_kept() {
         let dir = tempfile::tempdir().expect("a folder");
         let config = Config { secrets: SecretsChoice::File, ..Config::built_in(Paths::new(dir.path())) };
-        let headers = CollectorHeaders::new(Arc::new(Vault::open(&config).expect("a vault")));
+        let headers = CollectorHeaders::of_sinks(Arc::new(Vault::open(&config).expect("a vault")));
         for (name, value, word) in [
             ("two words", "v", "a name that HTTP"),
             ("Content-Type", "text/plain", "belongs to the request"),

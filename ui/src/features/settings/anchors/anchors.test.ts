@@ -50,3 +50,13 @@ it("a repository is added with the remote that its commits are pushed to", async
   const row = await shown.find("li", "/srv/proofs");
   expect(row.textContent).toContain("(git, pushed to backup)");
 });
+
+it("a collector is added by its address, and what it keeps is not claimed", async () => {
+  const shown = (page = show(Anchors, {}, fake()));
+  await shown.press('input[value="otlp"]');
+  await shown.type('input[placeholder="https://collector.example:4318"]', "https://logs.example/tenant/key");
+  await shown.press("form button", "Add");
+  const row = await shown.find("li", "https://logs.example");
+  expect(row.textContent).toContain("What it keeps is not read back");
+  expect(row.textContent).not.toContain("key");
+});

@@ -20,6 +20,7 @@ type AuditCalls = Pick<
   | "audit.exportRows"
   | "audit.anchors"
   | "audit.addAnchor"
+  | "audit.addCollectorAnchor"
   | "audit.removeAnchor"
 >;
 /** As `page_rows_max` of the core. */
@@ -46,6 +47,27 @@ export function auditCalls(state: CoreState): AuditCalls {
         trouble: null,
         contradicts: false,
         isBesideRegistry: !path.startsWith("/media/"),
+      };
+      state.anchors = [...state.anchors, added];
+      return added;
+    },
+    "audit.addCollectorAnchor": ({ url }) => {
+      if (!/^https?:\/\//u.test(url))
+        throw {
+          code: "usage",
+          message: "`url`: it is not a URL",
+          hint: "Give the whole address of the collector, such as `https://collector.example:4318`.",
+        } satisfies ApiError;
+      const added: AnchorDto = {
+        id: Math.max(0, ...state.anchors.map((anchor) => anchor.id)) + 1,
+        kind: "otlp",
+        remote: null,
+        path: new URL(url).origin,
+        newest: state.audit.last,
+        copied: new Date(state.now()).toISOString(),
+        trouble: null,
+        contradicts: false,
+        isBesideRegistry: false,
       };
       state.anchors = [...state.anchors, added];
       return added;

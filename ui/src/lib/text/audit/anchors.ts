@@ -1,16 +1,20 @@
-/* Text of the files and repositories that get copies of checkpoints. */
+/* Text of the files, repositories and collectors that get copies of checkpoints. */
 import type { AnchorKind } from "$lib/bindings";
 import { count } from "$lib/format/count";
 
 export const ANCHORS = {
   title: "Copies of checkpoints",
-  hint: "Each signed state of the log is copied to these places. A log that is changed or cut later contradicts them, so keep them on another disk or push them to another machine.",
+  hint: "Each signed state of the log is copied to these places. A log that is changed or cut later contradicts them, so keep them on another disk or send them to another machine.",
   failed: "The list could not be loaded.",
-  covers: (rows: number) => `Up to row ${count(rows)}.`,
+  covers: (kind: AnchorKind, rows: number) =>
+    kind === "otlp"
+      ? `It took the checkpoint of row ${count(rows)}. What it keeps is not read back.`
+      : `Up to row ${count(rows)}.`,
   unseen: "Not looked at yet.",
   beside: "It is on the disk of the registry: whoever can change one can change the other.",
-  git: (remote: string | null) => (remote === null ? "(git)" : `(git, pushed to ${remote})`),
-  trouble: (kind: AnchorKind, why: string) => `The ${kind === "git" ? "repository" : "file"} ${why}.`,
+  kind: (kind: AnchorKind, remote: string | null) => (remote === null ? `(${kind})` : `(${kind}, pushed to ${remote})`),
+  trouble: (kind: AnchorKind, why: string) =>
+    `The ${{ file: "file", git: "repository", otlp: "collector" }[kind]} ${why}.`,
   keepBoth:
     "Keep a copy of it and of the data folder as evidence. If you put an older copy of the registry back yourself, run `taskwarden audit checkpoint --new-epoch`: that puts it on record, and copies go on.",
   remove: "Remove",
@@ -30,6 +34,12 @@ export const ANCHORS = {
       hint: "The whole path of its folder. Each checkpoint is a commit on the branch taskwarden-checkpoints.",
       example: "/home/ada/proofs",
     },
+    otlp: {
+      name: "Collector",
+      hint: "Its address. Each checkpoint is a log record. One that wants a header is added in a terminal, with taskwarden audit anchors add otlp URL --header NAME.",
+      example: "https://collector.example:4318",
+    },
+    address: "Address",
     remote: "Push to a remote",
     remoteHint: "Its name in the repository. Leave it empty to push nothing.",
     do: "Add",

@@ -71,7 +71,7 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   sinkResumed: "resumed a sink for rows",
   toolsChanged: "changed its tools",
   toolsSeen: "marked tools as seen",
-  epochBegun: "began an epoch of the log",
+  epochBegun: "began a new epoch",
 };
 
 /** All verbs by their labels, for choosing. */

@@ -2,6 +2,7 @@
 //!
 //! The engine copies (`audit_log/anchors.rs`); what an anchor proves is in `docs/audit.md`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use domain::ports::{AnchorPlace, LogEpoch, LogHead, LogKey};
@@ -12,6 +13,7 @@ use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
+use crate::calls::core::sinks::collector_url;
 use crate::dto::core::anchor::{AnchorDto, AnchorKind, AnchorList, ComparedNote, NotesCompared};
 use crate::error::{ApiError, Code};
 
@@ -37,6 +39,11 @@ impl AddAnchor {
         match (self.kind, &self.remote) {
             (AnchorKind::File, None) => Ok(AnchorPlace::File(path)),
             (AnchorKind::Git, remote) => Ok(AnchorPlace::Git { repository: path, remote: remote.clone() }),
+            (AnchorKind::Otlp, _) => Err(ApiError::new(
+                Code::Usage,
+                "`kind`: a collector has an address in the place of a path",
+                "Add it with `audit.addCollectorAnchor`.",
+            )),
             (AnchorKind::File, Some(_)) => Err(ApiError::new(
                 Code::Usage,
                 "`remote`: a file is not pushed anywhere",
@@ -44,6 +51,18 @@ impl AddAnchor {
             )),
         }
     }
+}
+
+/// A collector that is to get checkpoints. Has no `Debug`: it carries secrets.
+#[derive(Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddCollectorAnchor {
+    /// Its address over OTLP/HTTP; `/v1/logs` at its end is left out.
+    pub url: String,
+    /// Values of headers of each request, by name.
+    #[serde(default)]
+    #[ts(optional, type = "Record<string, string>")]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// The number of an anchor, as the list shows it.
@@ -97,6 +116,22 @@ impl Api {
             ));
         }
         Ok(AnchorDto::of(live.engine.add_anchor(input.place()?, &caller.person).await?))
+    }
+
+    /// Sends checkpoints to one more collector from here on. Returns after the first attempt.
+    ///
+    /// # Errors
+    /// When no core runs, the address or a header cannot be used, or it cannot be recorded.
+    pub async fn audit_add_collector_anchor(
+        &self,
+        caller: &Caller,
+        input: AddCollectorAnchor,
+    ) -> Result<AnchorDto, ApiError> {
+        let live = self.live()?;
+        let url = collector_url(&input.url)?;
+        let url = url.as_str().trim_end_matches('/').to_owned();
+        let headers = self.taken_headers(input.headers)?;
+        Ok(AnchorDto::of(live.engine.add_collector_anchor(url, &headers, &caller.person).await?))
     }
 
     /// Copies checkpoints to this place no longer. What lies there stays as it is.

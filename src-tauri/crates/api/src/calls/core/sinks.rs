@@ -119,7 +119,7 @@ impl Api {
         })
     }
 
-    fn taken_headers(&self, headers: BTreeMap<String, String>) -> Result<Vec<(String, Secret)>, ApiError> {
+    pub(super) fn taken_headers(&self, headers: BTreeMap<String, String>) -> Result<Vec<(String, Secret)>, ApiError> {
         let most = self.policy.audit.sink_headers_max;
         if headers.len() > most {
             let why = format!("`headers`: {} are more than {most}", headers.len());
@@ -130,7 +130,7 @@ impl Api {
 }
 
 /// The address in front of the paths of the signals. What was typed is never quoted, because it may hold a password.
-fn collector_url(text: &str) -> Result<Url, ApiError> {
+pub(super) fn collector_url(text: &str) -> Result<Url, ApiError> {
     let bad = |why: &str, hint: &str| Err(ApiError::new(Code::Usage, format!("`url`: {why}"), hint));
     let usual = "Give the whole address of the collector, such as `https://collector.example:4318`.";
     let Ok(mut url) = Url::parse(text.trim()) else { return bad("it is not a URL", usual) };

@@ -19,6 +19,8 @@ pub enum AnchorKind {
     File,
     /// The branch `taskwarden-checkpoints` of a git repository, with one commit for each checkpoint.
     Git,
+    /// A collector, with one log record of OpenTelemetry for each checkpoint.
+    Otlp,
 }
 
 /// A place to which checkpoints are copied.
@@ -27,11 +29,11 @@ pub enum AnchorKind {
 pub struct AnchorDto {
     pub id: u32,
     pub kind: AnchorKind,
-    /// The whole path of the file, or of the folder of the repository.
+    /// The whole path of the file, or of the folder of the repository; of a collector scheme, host and port.
     pub path: String,
-    /// The remote that each commit is pushed to; null where nothing is pushed, and for files.
+    /// The remote that each commit is pushed to; null where nothing is pushed.
     pub remote: Option<String>,
-    /// How many rows the newest copy covers; null while that is not known.
+    /// How many rows the newest copy covers; null while that is not known. Of a collector the newest that it took.
     pub newest: Option<u64>,
     /// When this core copied last; null when it did not yet.
     pub copied: Option<String>,
@@ -46,9 +48,10 @@ pub struct AnchorDto {
 impl AnchorDto {
     pub(crate) fn of(anchor: AnchorStatus) -> Self {
         let AnchorStatus { id, place, newest, copied, trouble, is_beside_registry, .. } = anchor;
-        let path = place.path().display().to_string();
+        let path = place.shown();
         let (kind, remote) = match place {
             AnchorPlace::File(_) => (AnchorKind::File, None),
+            AnchorPlace::Otlp { .. } => (AnchorKind::Otlp, None),
             AnchorPlace::Git { remote, .. } => (AnchorKind::Git, remote),
         };
         let contradicts = matches!(trouble, Some(AnchorTrouble::Contradicts(_)));
@@ -62,13 +65,16 @@ impl AnchorDto {
         let Self { id, kind, path, remote, newest, trouble, is_beside_registry, .. } = self;
         let kind = match (kind, remote) {
             (AnchorKind::File, _) => String::new(),
+            (AnchorKind::Otlp, _) => " (otlp)".to_owned(),
             (AnchorKind::Git, None) => " (git)".to_owned(),
             (AnchorKind::Git, Some(remote)) => format!(" (git, pushed to {remote})"),
         };
-        let state = match (newest, trouble) {
-            (_, Some(why)) => why.clone(),
-            (Some(rows), None) => format!("holds the checkpoint of row {rows}"),
-            (None, None) => "was not looked at yet".to_owned(),
+        let state = match (newest, trouble, self.kind) {
+            (_, Some(why), _) => why.clone(),
+            (Some(rows), None, AnchorKind::Otlp) => format!("took the checkpoint of row {rows}"),
+            (Some(rows), None, _) => format!("holds the checkpoint of row {rows}"),
+            (None, None, AnchorKind::Otlp) => "was not sent a checkpoint yet".to_owned(),
+            (None, None, _) => "was not looked at yet".to_owned(),
         };
         let beside = if *is_beside_registry { " (on the disk of the registry)" } else { "" };
         format!("{id}  `{path}`{kind} {state}{beside}")

@@ -2,22 +2,27 @@
 //!
 //! The newest checkpoint is copied soon after it was made. Before each copy, the last checkpoint at the place is compared
 //! with the log; a place that contradicts it gets no copy, because it is the evidence. The places are a decision of
-//! people, a row before anything is written there. Files and repositories themselves are behind [`AnchorPlaces`].
+//! people, a row before anything is written there. What a collector has cannot be read back, so it gets the newest
+//! checkpoint whatever it holds. Files, repositories and collectors themselves are behind [`AnchorPlaces`].
 
-use std::path::PathBuf;
+mod anchor_status;
+
 use std::sync::{Arc, OnceLock};
 
+use domain::audit::log_sink::SinkRefused;
 use domain::audit::{Actor, Verb};
 use domain::ids::PersonId;
-use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, LogEpoch, RegistryError};
-use domain::time::Timestamp;
+use domain::ports::{AnchorPlace, AnchorPlaceFault, AnchorPlaces, LogEpoch, RegistryError, Secret};
 use futures::future::join_all;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+pub use self::anchor_status::{AnchorStatus, AnchorTrouble};
+use self::anchor_status::{named, read_places, stored};
 use super::checkpoints::{fact, make, whole_tree};
+use super::log_records::checkpoint_request;
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -25,99 +30,6 @@ use crate::error::EngineError;
 /// Where the places lie among what people keep.
 const KIND: &str = "anchors";
 const KEY: &str = "places";
-
-/// What a stored place is said to be; a file where nothing is said.
-const GIT: &str = "git";
-
-/// The places as they are stored, with the numbers that people call them by.
-fn read_places(text: &str) -> Option<Vec<(u32, AnchorPlace)>> {
-    let places: Vec<Value> = serde_json::from_str(text).ok()?;
-    let place = |place: &Value| {
-        let id = u32::try_from(place.get("id")?.as_u64()?).ok()?;
-        let path = PathBuf::from(place.get("path")?.as_str()?);
-        match place.get("kind").and_then(Value::as_str) {
-            None => Some((id, AnchorPlace::File(path))),
-            Some(GIT) => {
-                let remote = place.get("remote").and_then(Value::as_str).map(str::to_owned);
-                Some((id, AnchorPlace::Git { repository: path, remote }))
-            }
-            Some(_) => None,
-        }
-    };
-    places.iter().map(place).collect()
-}
-
-fn stored(AnchorStatus { id, place, .. }: &AnchorStatus) -> Value {
-    match place {
-        AnchorPlace::File(path) => json!({"id": id, "path": path}),
-        AnchorPlace::Git { repository, remote } => {
-            json!({"id": id, "kind": GIT, "path": repository, "remote": remote})
-        }
-    }
-}
-
-/// What the audit row of a place says.
-fn named(place: &AnchorPlace) -> String {
-    let path = place.path().display();
-    match place {
-        AnchorPlace::File(_) => path.to_string(),
-        AnchorPlace::Git { remote: None, .. } => format!("{path} (git)"),
-        AnchorPlace::Git { remote: Some(remote), .. } => format!("{path} (git, pushed to {remote})"),
-    }
-}
-
-/// How it is with a place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AnchorStatus {
-    /// What people call it by; given once.
-    pub id: u32,
-    /// Where the copies go.
-    pub place: AnchorPlace,
-    /// How many rows the newest copy covers, as far as this run of the core knows.
-    pub newest: Option<u64>,
-    /// The epoch of the last checkpoint that was found there; 0 while that is not known.
-    pub(crate) epoch: u32,
-    /// When this run copied last.
-    pub copied: Option<Timestamp>,
-    /// Why it gets no copies now.
-    pub trouble: Option<AnchorTrouble>,
-    /// Whether it is only on the disk of the registry.
-    pub is_beside_registry: bool,
-}
-
-/// Why a place gets no copies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AnchorTrouble {
-    /// It cannot be read or written; it is tried again.
-    Unreachable(String),
-    /// It holds something else.
-    NotOurs(String),
-    /// What it holds and the log cannot both be right.
-    Contradicts(String),
-}
-
-impl AnchorTrouble {
-    /// The sentence, whose subject is the place.
-    #[must_use]
-    pub fn words(&self) -> &str {
-        let (Self::Unreachable(why) | Self::NotOurs(why) | Self::Contradicts(why)) = self;
-        why
-    }
-
-    /// Whether trying again may help.
-    fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
-    }
-}
-
-impl From<AnchorPlaceFault> for AnchorTrouble {
-    fn from(fault: AnchorPlaceFault) -> Self {
-        match fault {
-            AnchorPlaceFault::Unreachable(why) => Self::Unreachable(why),
-            AnchorPlaceFault::NotOurs(why) => Self::NotOurs(why),
-        }
-    }
-}
 
 /// How places are reached, which ones people named, and what is known of them.
 #[derive(Default)]
@@ -127,12 +39,6 @@ pub(crate) struct AnchorState {
     /// One change of the places at a time, and no copies meanwhile.
     pub(super) changing: tokio::sync::Mutex<()>,
     made: Notify,
-}
-
-impl AnchorStatus {
-    const fn new(id: u32, place: AnchorPlace) -> Self {
-        Self { id, place, newest: None, epoch: 0, copied: None, trouble: None, is_beside_registry: false }
-    }
 }
 
 impl AnchorState {
@@ -200,13 +106,37 @@ impl Engine {
     /// # Errors
     /// When the place cannot be used, contradicts the log, or the decision cannot be recorded.
     pub async fn add_anchor(&self, place: AnchorPlace, by: &PersonId) -> Result<AnchorStatus, EngineError> {
+        self.add_place(place, &[], by).await
+    }
+
+    /// From here on sends each checkpoint to this collector, the first one at once; the address is the one in front of the
+    /// path of the signal. How the first attempt went is in what is returned.
+    ///
+    /// # Errors
+    /// When it gets checkpoints already, or a header or the decision cannot be stored.
+    pub async fn add_collector_anchor(
+        &self,
+        url: String,
+        headers: &[(String, Secret)],
+        by: &PersonId,
+    ) -> Result<AnchorStatus, EngineError> {
+        let names = headers.iter().map(|(name, _)| name.clone()).collect();
+        self.add_place(AnchorPlace::Otlp { number: 0, url, headers: names }, headers, by).await
+    }
+
+    async fn add_place(
+        &self,
+        mut place: AnchorPlace,
+        headers: &[(String, Secret)],
+        by: &PersonId,
+    ) -> Result<AnchorStatus, EngineError> {
         let core = &self.core;
         let _one_at_a_time = core.anchors.changing.lock().await;
         let reached =
             core.anchors.reached.get().ok_or_else(|| EngineError::NoAnchor("this core keeps no anchors".into()))?;
         let before = core.anchors.all();
         let most = core.policy.audit.anchors_max;
-        let path = place.path().display().to_string();
+        let path = place.shown();
         if before.iter().any(|known| known.place.path() == place.path()) {
             return Err(EngineError::NoAnchor(format!("checkpoints are copied to `{path}` already")));
         }
@@ -216,12 +146,20 @@ impl Engine {
             )));
         }
         let id = before.iter().map(|known| known.id).max().unwrap_or(0).saturating_add(1);
+        if let AnchorPlace::Otlp { number, .. } = &mut place {
+            *number = id;
+        }
         let refused = |trouble: &AnchorTrouble| EngineError::NoAnchor(format!("`{path}` {}", trouble.words()));
         reached.prepare(&place).await.map_err(|fault| refused(&fault.into()))?;
         let mut added = AnchorStatus::new(id, place);
         look(core, reached.as_ref(), &mut added).await.map_err(|trouble| refused(&trouble))?;
         added.is_beside_registry = reached.is_beside_registry(&added.place).await;
-        self.record_places(before.iter().chain([&added]), Verb::AnchorAdded, &added.place, by).await?;
+        reached.keep_headers(id, headers).map_err(SinkRefused::from)?;
+        let recorded = self.record_places(before.iter().chain([&added]), Verb::AnchorAdded, &added.place, by).await;
+        if let (Err(_), AnchorPlace::Otlp { headers, .. }) = (&recorded, &added.place) {
+            reached.forget_headers(id, headers);
+        }
+        recorded?;
         core.anchors.places.lock().push(added.clone());
         // Its own row is covered by the first copy.
         make(core).await?;
@@ -244,6 +182,9 @@ impl Engine {
         let left = before.iter().filter(|place| place.id != id);
         self.record_places(left, Verb::AnchorRemoved, &gone.place, by).await?;
         core.anchors.places.lock().retain(|place| place.id != id);
+        if let (Some(reached), AnchorPlace::Otlp { headers, .. }) = (core.anchors.reached.get(), &gone.place) {
+            reached.forget_headers(id, headers);
+        }
         Ok(())
     }
 
@@ -268,6 +209,9 @@ async fn look(
     anchor: &mut AnchorStatus,
 ) -> Result<String, AnchorTrouble> {
     let unread = |error: RegistryError| AnchorTrouble::Unreachable(format!("cannot be compared with the log: {error}"));
+    if matches!(anchor.place, AnchorPlace::Otlp { .. }) {
+        return Ok(whole_tree(core).await.map_err(unread)?.origin);
+    }
     let keys = core.registry.log_keys().await.map_err(unread)?.into_iter().map(|key| key.public).collect();
     let found = reached.newest(&anchor.place, keys).await?;
     let size = found.as_ref().map_or(0, |head| head.size);
@@ -294,7 +238,8 @@ async fn look(
 
 /// Brings the newest checkpoint to a place, and remembers how that went.
 async fn copy(core: &EngineCore, reached: &dyn AnchorPlaces, mut anchor: AnchorStatus) -> Result<(), RegistryError> {
-    if anchor.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
+    let is_too_early = anchor.not_before.is_some_and(|at| core.time.now() < at);
+    if is_too_early || anchor.trouble.as_ref().is_some_and(|trouble| !trouble.may_pass()) {
         return Ok(());
     }
     let Some(newest) = core.registry.checkpoints(1).await?.into_iter().next() else { return Ok(()) };
@@ -303,9 +248,20 @@ async fn copy(core: &EngineCore, reached: &dyn AnchorPlaces, mut anchor: AnchorS
         let origin = look(core, reached, &mut anchor).await?;
         anchor.is_beside_registry = reached.is_beside_registry(&anchor.place).await;
         // A core that died when it had begun an epoch has not signed it yet.
-        let is_of_epoch = newest.note.split_whitespace().next() == Some(&origin);
+        let is_of_epoch = newest.note.split_whitespace().next() == Some(origin.as_str());
         if is_of_epoch && anchor.newest != Some(newest.size) {
-            reached.append(&anchor.place, newest.size, newest.note).await?;
+            let put = match &anchor.place {
+                AnchorPlace::Otlp { .. } => reached.send(&anchor.place, checkpoint_request(&origin, &newest)),
+                place => reached.append(place, newest.size, newest.note),
+            };
+            let put = put.await;
+            anchor.not_before = match &put {
+                Err(AnchorPlaceFault::Later { wait: Some(wait), .. }) => {
+                    Some(core.time.now().plus((*wait).min(core.policy.retry_after_ceiling)))
+                }
+                _ => None,
+            };
+            put?;
             (anchor.newest, anchor.copied) = (Some(newest.size), Some(core.time.now()));
         }
         Ok(())

@@ -23,7 +23,10 @@ fn note(origin: &str, head: &LogHead, against: &[u32], reason: Option<&str>) -> 
         let ids: Vec<String> = against.iter().map(u32::to_string).collect();
         note = format!("{note}; contradicted by anchor {}", ids.join(", "));
     }
-    reason.map_or(note.clone(), |reason| format!("{note}; {reason}"))
+    match reason {
+        Some(reason) => format!("{note}; {reason}"),
+        None => note,
+    }
 }
 
 impl Engine {

@@ -1,11 +1,11 @@
-//! Rows of the audit log as OpenTelemetry log records, in the JSON encoding of OTLP.
+//! Rows of the audit log, and its checkpoints, as OpenTelemetry log records in the JSON encoding of OTLP.
 //!
 //! A record says what its row says and nothing more, so it has no arguments, answers, results or secrets. What a collector
-//! gets is described in `docs/audit.md`; when it gets it is `sinks.rs`.
+//! gets is described in `docs/audit.md`; when it gets it is `sinks.rs`, and for checkpoints `anchors.rs`.
 
 use domain::audit::Verb;
 use domain::digest::hex;
-use domain::ports::AuditRow;
+use domain::ports::{AuditRow, Checkpoint};
 use serde_json::{Map, Value, json};
 
 use super::otlp_json::{id_of, log_id, nanos, resource, scope, text, whole};
@@ -150,6 +150,28 @@ pub(crate) fn request(origin: &str, rows: &[AuditRow], most_bytes: usize) -> Log
     }
     body.push_str("]}]}]}");
     LogRequest { body, rows: taken }
+}
+
+/// Puts a checkpoint of the log with this name into a request: one record, whose text is the whole signed note.
+pub(crate) fn checkpoint_request(origin: &str, checkpoint: &Checkpoint) -> String {
+    let Checkpoint { size, root, note, at, key } = checkpoint;
+    let severity = Severity::Info;
+    let record = json!({
+        "timeUnixNano": nanos(*at),
+        "observedTimeUnixNano": nanos(*at),
+        "severityNumber": severity.number(),
+        "severityText": severity.text(),
+        "eventName": format!("{SCOPE}.checkpoint"),
+        "body": {"stringValue": note},
+        "attributes": [
+            text("log.record.uid", &format!("{}/checkpoint/{size}", log_id(origin))),
+            whole("taskwarden.audit.checkpoint.size", *size),
+            text("taskwarden.audit.checkpoint.root", &hex(root)),
+            text("taskwarden.audit.checkpoint.key", key),
+        ],
+    });
+    let logs = json!({"scope": scope(SCOPE), "logRecords": [record]});
+    json!({"resourceLogs": [{"resource": resource(origin), "scopeLogs": [logs]}]}).to_string()
 }
 
 /// Rows of the log with this name as lines of a file: each is one request of at most so many bytes, as the file receiver

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use api::ApiError;
 use api::calls::Nothing;
-use api::calls::core::anchors::{AddAnchor, OneAnchor};
+use api::calls::core::anchors::{AddAnchor, AddCollectorAnchor, OneAnchor};
 use api::dto::core::anchor::{AnchorDto, AnchorKind, AnchorList};
 use clap::{Args, Subcommand};
 
+use super::sinks::header_values;
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
@@ -36,6 +37,19 @@ pub(crate) enum AddedPlace {
     File(FileArgs),
     /// A git repository: each checkpoint is a commit on its branch `taskwarden-checkpoints`.
     Git(GitArgs),
+    /// A collector over OTLP/HTTP: each checkpoint is a log record, which proves something once somebody gets it back.
+    Otlp(CollectorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CollectorArgs {
+    /// The address of the collector, to which `/v1/logs` is added. `http` only on this machine.
+    #[arg(value_name = "URL")]
+    url: String,
+    /// The name of an HTTP header with a secret value, such as `Authorization`. The value is read from this environment
+    /// variable, or asked for.
+    #[arg(long = "header", value_name = "NAME[=VARIABLE]")]
+    headers: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -68,11 +82,17 @@ pub(super) async fn run(command: AnchorCommand, config: &Config, screen: &Screen
         AnchorCommand::List => list(&core.request("audit.anchors", &Nothing {}).await?, screen),
         AnchorCommand::Add(AddedPlace::File(FileArgs { path })) => {
             let path = whole_path(path)?;
-            add(&core, AddAnchor { path, kind: AnchorKind::File, remote: None }, screen).await
+            let place = AddAnchor { path, kind: AnchorKind::File, remote: None };
+            show(&core.request("audit.addAnchor", &place).await?, screen)
         }
         AnchorCommand::Add(AddedPlace::Git(GitArgs { repository, push })) => {
             let path = whole_path(repository)?;
-            add(&core, AddAnchor { path, kind: AnchorKind::Git, remote: push }, screen).await
+            let place = AddAnchor { path, kind: AnchorKind::Git, remote: push };
+            show(&core.request("audit.addAnchor", &place).await?, screen)
+        }
+        AnchorCommand::Add(AddedPlace::Otlp(CollectorArgs { url, headers })) => {
+            let headers = header_values(&headers, screen).await?;
+            show(&core.request("audit.addCollectorAnchor", &AddCollectorAnchor { url, headers }).await?, screen)
         }
         AnchorCommand::Remove(RemoveArgs { id }) => {
             let left: AnchorList = core.request("audit.removeAnchor", &OneAnchor { id }).await?;
@@ -94,20 +114,29 @@ fn whole_path(path: PathBuf) -> Result<String, ApiError> {
     })
 }
 
-async fn add(core: &CoreClient, place: AddAnchor, screen: &Screen) -> CommandResult {
-    let added: AnchorDto = core.request("audit.addAnchor", &place).await?;
+/// A place after the first copy.
+fn show(added: &AnchorDto, screen: &Screen) -> CommandResult {
     if screen.is_json() {
-        return screen.json(&added);
+        return screen.json(added);
     }
     screen.line(&one_line(&added.sentence()));
     if added.is_beside_registry {
         let more = match added.kind {
             AnchorKind::File => "Another disk, or a folder that somebody else owns, proves more.",
             AnchorKind::Git => "A remote that somebody else keeps proves more: `--push REMOTE`.",
+            AnchorKind::Otlp => "A collector on another machine proves more.",
         };
         screen.note(&format!(
             "This place is on the disk of the registry: whoever can change one can change the other. {more}"
         ));
+    }
+    if added.kind == AnchorKind::Otlp {
+        screen.note(if added.trouble.is_some() {
+            "`taskwarden audit anchors list` shows how it goes on; `taskwarden audit anchors remove ID` ends it."
+        } else {
+            "What it keeps is not read back: get the records from it, and `taskwarden audit verify --anchor FILE` compares \
+             them with the log."
+        });
     }
     Ok(DONE)
 }

@@ -103,7 +103,7 @@ pub(super) async fn run(command: SinkCommand, config: &Config, screen: &Screen) 
         }
         SinkCommand::Add(SinkKind::Otlp(OtlpArgs { url, signals, headers, first })) => {
             let core = CoreClient::attach(config)?;
-            let headers = values(&headers, screen).await?;
+            let headers = header_values(&headers, screen).await?;
             let signals = signals.into_iter().map(SignalArg::signal).collect();
             let added: SinkDto = core.request("audit.addSink", &AddSink { url, signals, headers, first }).await?;
             show(&added, screen)
@@ -118,13 +118,17 @@ pub(super) async fn run(command: SinkCommand, config: &Config, screen: &Screen) 
         }
         SinkCommand::Resume(ResumeSinkArgs { id, headers }) => {
             let core = CoreClient::attach(config)?;
-            let headers = values(&headers, screen).await?;
+            let headers = header_values(&headers, screen).await?;
             show(&core.request("audit.resumeSink", &ResumeSink { id, headers }).await?, screen)
         }
     }
 }
 
-async fn values(names: &[String], screen: &Screen) -> Result<BTreeMap<String, String>, api::ApiError> {
+/// The values of headers, from the environment or from a person.
+pub(super) async fn header_values(
+    names: &[String],
+    screen: &Screen,
+) -> Result<BTreeMap<String, String>, api::ApiError> {
     let mut values = BTreeMap::new();
     take_secrets(names, &mut values, screen).await?;
     Ok(values)
