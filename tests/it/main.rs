@@ -11,6 +11,7 @@ mod agents;
 mod all_at_once;
 mod attacks;
 mod audit_anchors;
+mod audit_recipe;
 mod audit_sinks;
 mod audit_traces;
 mod budget;
