@@ -155,11 +155,14 @@ impl Verdict {
                 self.range.map_or(1, |(_, last)| last + 1),
                 format!("rows up to {} are missing; the checkpoint in {} covers them", found.size, found.place),
             )),
-            HeadState::Forked => self.fail(BrokenRow::file(format!(
-                "the log forked: the checkpoint of row {} in {} is of an earlier epoch and has other rows. A row \
-                 `epochBegun` says who began the new epoch; if you know of it, give its number with --epoch",
-                found.size, found.place
-            ))),
+            HeadState::Forked => self.fail(BrokenRow::row(
+                found.size,
+                format!(
+                    "the log forked: the checkpoint of row {} in {} is of an earlier epoch and has other rows. A row \
+                     `epochBegun` says who began the new epoch; if you know of it, give its number with --epoch",
+                    found.size, found.place
+                ),
+            )),
             HeadState::Agrees | HeadState::NotCompared | HeadState::OtherLog | HeadState::KnownFork => {}
         }
         self.anchors.push(found);

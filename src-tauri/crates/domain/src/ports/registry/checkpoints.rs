@@ -66,8 +66,8 @@ impl LogHead {
             return (then.number >= known).then(|| {
                 format!(
                     "has a checkpoint of {size} rows of epoch {}, which are not those of the log: it forked, and a row \
-                     `epochBegun` says who began epoch {}",
-                    then.number, now.number
+                     `epochBegun` says who began epoch {}; `--epoch {}` says that you know of it",
+                    then.number, now.number, now.number
                 )
             });
         }

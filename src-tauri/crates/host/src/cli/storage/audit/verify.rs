@@ -219,7 +219,7 @@ impl AnchorCompared {
     fn sentence(&self) -> String {
         let file = one_line(&self.file);
         if let Some(fault) = &self.fault {
-            return format!("The anchor `{file}` {}. It or the log was changed; keep a copy of both.", one_line(fault));
+            return format!("The anchor `{file}` {}. Keep a copy of both as evidence.", one_line(fault));
         }
         let forked = match self.forked {
             0 => String::new(),
