@@ -121,32 +121,34 @@ impl CheckpointStore for MemoryRegistry {
     }
 
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        let done = self.with(|state, _| {
-            let CheckpointUnit { checkpoint, public, audit } = unit;
-            let signed = &mut state.signed;
-            for known in &mut signed.keys {
-                known.retired = match (known.id == checkpoint.key, known.retired) {
-                    (true, _) => None,
-                    (false, retired) => retired.or(Some(checkpoint.at)),
-                };
-            }
-            if !signed.keys.iter().any(|known| known.id == checkpoint.key) {
-                let id = checkpoint.key.clone();
-                signed.keys.push(LogKey { id, public, created: checkpoint.at, retired: None });
-            }
-            signed.checkpoints.retain(|one| one.size != checkpoint.size);
-            signed.checkpoints.push(checkpoint);
-            state.facts(audit);
-        });
-        Box::pin(async move { done })
+        Box::pin(async move {
+            self.with(|state, _| {
+                let CheckpointUnit { checkpoint, public, audit } = unit;
+                let signed = &mut state.signed;
+                for known in &mut signed.keys {
+                    known.retired = match (known.id == checkpoint.key, known.retired) {
+                        (true, _) => None,
+                        (false, retired) => retired.or(Some(checkpoint.at)),
+                    };
+                }
+                if !signed.keys.iter().any(|known| known.id == checkpoint.key) {
+                    let id = checkpoint.key.clone();
+                    signed.keys.push(LogKey { id, public, created: checkpoint.at, retired: None });
+                }
+                signed.checkpoints.retain(|one| one.size != checkpoint.size);
+                signed.checkpoints.push(checkpoint);
+                state.facts(audit);
+            })
+        })
     }
 
     fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        let done = self.with(|state, _| {
-            state.signed.renamed = Some(unit.origin);
-            state.facts(unit.audit);
-        });
-        Box::pin(async move { done })
+        Box::pin(async move {
+            self.with(|state, _| {
+                state.signed.renamed = Some(unit.origin);
+                state.facts(unit.audit);
+            })
+        })
     }
 
     fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>> {
