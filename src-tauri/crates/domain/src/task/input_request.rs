@@ -150,7 +150,7 @@ pub struct RecordedAnswer {
 /// Life of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestState {
-    /// Waits for a person.
+    /// Waits for an answer.
     Open,
     /// Answered here, on its way or acknowledged.
     Answered(RecordedAnswer),
@@ -202,7 +202,7 @@ impl RequestState {
         }
     }
 
-    /// Whether a person is needed.
+    /// Whether it waits for an answer.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Open)

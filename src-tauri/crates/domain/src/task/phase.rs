@@ -223,18 +223,8 @@ impl TaskHandle {
             step.next.told.insert(Told::Disobeyed);
             step.effect(Effect::Tell(Attention::Problem));
         }
-        let people = reached(self.people_tick());
-        if people {
-            step.effect(Effect::Tell(Attention::Waiting));
-        }
         step.tell_overdue(now);
-        let mut step = step.settle(self, now);
-        if people {
-            // The moment of the commit is what says that people are asked now.
-            step.changed = true;
-            step.next.changed = now.max(self.changed);
-        }
-        step
+        step.settle(self, now)
     }
 
     /// Polls again for a payload, or gives up when the server was silent for the longest interval between two polls.

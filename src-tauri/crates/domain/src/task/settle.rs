@@ -32,7 +32,7 @@ impl TaskHandle {
         self.is_over().then(|| self.ended.unwrap_or(self.changed))
     }
 
-    /// Whether a person is needed for it to continue.
+    /// Whether a question is open, whoever is asked.
     pub(crate) fn has_open_request(&self) -> bool {
         self.requests.values().any(|request| request.state.is_open())
     }
@@ -98,14 +98,19 @@ impl Transition {
 
     /// Ends a transition: pause clock, what may be notified again, and whether there is anything to commit.
     pub(crate) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
-        run_pause_clock(&mut self.next, now);
+        let people_at = before.people_tick().filter(|at| *at <= now);
+        run_pause_clock(&mut self.next, people_at, now);
         note_progress(&mut self.next, before, now);
         forget_told(&mut self.next, before, now);
         keep_shown_end(&mut self.next, before, now);
         let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty() || !self.raw.is_empty();
-        self.changed = facts || differs(before, &self.next);
+        // That people are asked from now on is read off the moment of the commit, so it is worth one.
+        self.changed = facts || people_at.is_some() || differs(before, &self.next);
         if self.changed {
             self.tell_overdue(now);
+            if people_at.is_some() && self.next.phase(now).asks_people() && self.next.has_request_for_people(now) {
+                self.effect(Effect::Tell(Attention::Waiting));
+            }
             // Agents see this moment, and it must not go back when a clock does.
             self.next.changed = now.max(before.changed);
             if self.next.is_over() {
@@ -140,12 +145,14 @@ impl Transition {
     }
 }
 
-/// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted.
-fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
+/// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted. A question that
+/// only the agent is asked does not: the server may work on, and nobody else would notice. `people_at` says since when
+/// people are asked by time alone, however late that is looked at.
+fn run_pause_clock(next: &mut TaskHandle, people_at: Option<Timestamp>, now: Timestamp) {
     let stands_still = next.stands_still() && !next.is_over();
-    let waits = next.has_open_request() || !next.shared.elsewhere.is_empty() || stands_still;
+    let waits = next.has_request_for_people(now) || !next.shared.elsewhere.is_empty() || stands_still;
     match (waits, next.paused_since) {
-        (true, None) => next.paused_since = Some(now),
+        (true, None) => next.paused_since = Some(people_at.unwrap_or(now)),
         (false, Some(since)) => {
             let waited = now.since(since);
             next.paused_ms = next.paused_ms.saturating_add(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));

@@ -139,11 +139,13 @@ impl TaskHandle {
         KINDS.into_iter().filter_map(|kind| self.run_limit_due(kind)).min()
     }
 
-    /// When this limit is reached: not while it waits for a person, nor once it is over or asked to cancel.
+    /// When this limit is reached: not while it waits for a person or will before that, nor once it is over or asked to
+    /// cancel.
     fn run_limit_due(&self, kind: LimitKind) -> Option<Timestamp> {
         let counts = self.paused_since.is_none() && !self.is_over() && self.cancel_request().is_none();
         let limit = self.run_limits.get(kind).filter(|limit| counts && limit.is_in_force())?;
-        limit.reached.is_none().then_some(limit.due)
+        let is_in_time = self.people_tick().is_none_or(|people_at| limit.due < people_at);
+        (limit.reached.is_none() && is_in_time).then_some(limit.due)
     }
 
     /// It reached a limit of time, if it did: people are notified, or asked, or it is cancelled.

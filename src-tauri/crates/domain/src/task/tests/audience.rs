@@ -118,7 +118,13 @@ fn people_are_told_when_their_time_has_come() {
     assert_eq!(step.next.next_tick(&policy()), None, "once");
     let opened = given(LATER).observe(&listing(&["a"], 20), &policy());
     assert!(!opened.effects.contains(&Effect::Tell(Attention::Waiting)), "before, nobody is called for an agent's");
-    assert_eq!(opened.next.paused_since, Some(at(20)), "but waiting for either does not count as work");
+    assert_eq!(opened.next.paused_since, None, "and its time goes on: no person is waited for");
+    assert_eq!(step.next.paused_since, Some(at(100)), "then one is");
+    let late = task.ticked(at(150), &policy()).next;
+    assert_eq!(late.paused_since, Some(at(100)), "since then, however late that is looked at");
+    let seen = task.observe(&listing(&["a"], 120), &policy());
+    assert!(seen.changed && seen.effects.contains(&Effect::Tell(Attention::Waiting)), "also by a look that comes first");
+    assert_eq!(seen.next.paused_since, Some(at(100)));
 }
 
 #[test]

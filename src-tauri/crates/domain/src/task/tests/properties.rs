@@ -96,7 +96,8 @@ fn check_step(
         prop_assert!(new.at >= old.at, "waiting never makes a task due earlier");
     }
     let open = after.requests.values().any(|request| request.state.is_open());
-    prop_assert_eq!(open, after.paused_since.is_some(), "A5: the clock stands while a person is asked");
+    let is_asked = after.has_request_for_people(now);
+    prop_assert_eq!(is_asked, after.paused_since.is_some(), "A5: the clock stands while a person is asked");
     if after.is_settled_loss(after.phase(now)) {
         let by_person = matches!(&after.contact, Contact::Gone { why: GoneWhy::EndedByPerson { .. }, .. });
         prop_assert!(by_person, "it is settled, and nobody ended its server");

@@ -79,6 +79,49 @@ fn time_that_a_task_waits_for_a_person_does_not_count() {
     assert!(tick(&going, 60_600).next.cancel_request().is_some(), "600 ms were left");
 }
 
+/// An agent's task that may run for a second, with a question of its server that is open since 400 ms.
+fn asking(audience: Audience, limits: TaskRunLimits) -> TaskHandle {
+    let call = NewCall { agent: Some(AGENT), by: Actor::Agent(AGENT), audience, run_limits: limits, ..new_call() };
+    with_task(&TaskHandle::admit(call, at(0)).next).observe(&listing(&["k"], 400), &policy()).next
+}
+
+fn time_limit() -> TaskRunLimits {
+    TaskRunLimits { time: Some(one_second(RunAction::Cancel)), progress: None }
+}
+
+#[test]
+fn time_that_only_the_agent_is_asked_counts() {
+    let agents = asking(Audience::Agent, time_limit());
+    assert_eq!(agents.paused_since, None, "no person is waited for");
+    assert_eq!(agents.worked(at(900)), Duration::from_millis(900));
+    assert_eq!(agents.next_tick(&policy()), Some(at(1_000)));
+    assert!(tick(&agents, 1_000).next.cancel_request().is_some(), "the limit is reached while the agent is asked");
+    let progress = TaskRunLimits { time: None, progress: Some(one_second(RunAction::Cancel)) };
+    let stalled = asking(Audience::Agent, progress);
+    assert!(tick(&stalled, 1_399).next.cancel_request().is_none(), "the question was progress");
+    assert!(tick(&stalled, 1_400).next.cancel_request().is_some(), "and nothing came after it");
+    for audience in [Audience::People, Audience::Both] {
+        let peoples = asking(audience, time_limit());
+        assert!(tick(&peoples, 60_000).next.cancel_request().is_none(), "{audience:?}: a person is asked");
+    }
+}
+
+#[test]
+fn time_counts_until_people_are_asked_instead_of_the_agent() {
+    let later = |people_at| asking(Audience::AgentThenPeople { people_at: at(people_at) }, time_limit());
+    assert!(tick(&later(1_001), 1_000).next.cancel_request().is_some(), "the limit comes first");
+    let asked = tick(&later(900), 5_000).next;
+    assert_eq!(asked.cancel_request(), None, "people were asked first, however late that is looked at");
+    assert_eq!(asked.worked(at(60_000)), Duration::from_millis(900));
+    let going = asked.observe(&listing(&[], 60_000), &policy()).next;
+    assert!(tick(&going, 60_099).next.cancel_request().is_none());
+    assert!(tick(&going, 60_100).next.cancel_request().is_some(), "100 ms were left");
+    let gone = asking(Audience::Agent, time_limit()).give(at(410)).next.agent_gone(at(600)).next;
+    assert_eq!(gone.paused_since, Some(at(600)), "its agent is gone, so people are asked");
+    let back = gone.agent_back(at(800)).next;
+    assert_eq!((back.paused_since, back.paused_ms), (None, 200), "and it is asked again");
+}
+
 #[test]
 fn a_clock_that_is_set_uses_up_no_time() {
     const HOUR_MS: i64 = 3_600_000;
