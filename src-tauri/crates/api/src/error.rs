@@ -269,6 +269,9 @@ impl From<Refusal> for ApiError {
                 Code::Usage,
                 "Give the fields with `--accept '{\"field\": \"value\"}'`; `taskwarden inbox --json` shows them.",
             ),
+            Refusal::DoesNotFit { .. } => {
+                (Code::Refused, "`taskwarden inbox --json` shows the form. Nothing was sent.")
+            }
             Refusal::NoContent(_) => (Code::Usage, "Leave the content out."),
             Refusal::HigherStepTaken { .. } => {
                 (Code::Refused, "`taskwarden tasks show ID` shows the steps so far and the next one.")

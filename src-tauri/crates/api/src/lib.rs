@@ -15,7 +15,6 @@ mod dispatch;
 pub mod dto;
 pub mod error;
 pub mod feed;
-pub mod form;
 pub mod format;
 mod lookup;
 pub mod suggestion;

@@ -47,6 +47,7 @@ use crate::audit::AuditEvent;
 use crate::ids::{AgentId, HandleId, JobKey, PersonId, RequestKey, ServerId, SessionKey};
 use crate::raw_message::RawMessage;
 use crate::task::decider::Decider;
+use crate::task::input_request::form::FormError;
 use crate::task::observation::Progress;
 use crate::task::payload::PayloadWrite;
 use crate::task::status::LogLine;
@@ -259,12 +260,21 @@ pub enum Told {
     Resolved,
     /// Somebody answered what was answered already.
     AnsweredLate,
+    /// An agent's answer did not fit the form. Forgotten when a question changes.
+    AnswerUnfit,
 }
 
 impl Told {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked, Self::Resolved, Self::AnsweredLate];
+    pub const ALL: [Self; 7] = [
+        Self::Overdue,
+        Self::Expiry,
+        Self::Disobeyed,
+        Self::TooMuchAsked,
+        Self::Resolved,
+        Self::AnsweredLate,
+        Self::AnswerUnfit,
+    ];
 
     /// Lower camel case word for the registry.
     #[must_use]
@@ -276,6 +286,7 @@ impl Told {
             Self::TooMuchAsked => "tooMuchAsked",
             Self::Resolved => "resolved",
             Self::AnsweredLate => "answeredLate",
+            Self::AnswerUnfit => "answerUnfit",
         }
     }
 
@@ -374,6 +385,9 @@ pub enum Refusal {
     /// Only an accepted form carries content.
     #[error("this answer to `{0}` carries no content")]
     NoContent(RequestKey),
+    /// An agent's answer breaks a rule of the form. The value is not repeated.
+    #[error("the answer to `{key}` does not fit its form: {broken}")]
+    DoesNotFit { key: RequestKey, broken: Box<FormError> },
     /// The question is not one that people answer here.
     #[error("`{0}` is not answered by people in Taskwarden")]
     NotForPeople(String),

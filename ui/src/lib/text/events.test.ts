@@ -19,6 +19,7 @@ const NOTES = [
   "acknowledged",
   "refused",
   "too late",
+  "does not fit",
   "no longer asked",
   "accept",
   "decline",

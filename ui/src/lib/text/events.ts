@@ -24,6 +24,7 @@ const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "
 const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
   acknowledged: (server) => `${server} has the answer`,
   refused: (server) => `${server} refused the answer`,
+  "does not fit": (server) => `The answer did not fit the form, so ${server} did not get it`,
   "too late": (server) => `The answer came too late for ${server}`,
   "no longer asked": (server) => `${server} no longer asked when the answer came`,
 };

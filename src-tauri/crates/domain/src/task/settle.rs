@@ -220,6 +220,9 @@ fn forget_told(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
     {
         next.told.remove(&Told::Disobeyed);
     }
+    if next.requests != before.requests {
+        next.told.remove(&Told::AnswerUnfit);
+    }
 }
 
 /// Whether anything is worth a commit: not when it was last seen, how often a poll failed, nor the server's clock.

@@ -22,18 +22,36 @@ impl Engine {
     /// # Errors
     /// A refusal when there is nothing to answer or somebody was faster, or that a halt freezes the questions.
     pub async fn answer(&self, id: HandleId, input: AnswerInput) -> Result<RequestKey, EngineError> {
-        let ledger = &self.core.ledger;
-        if let Some(frozen) = ledger.held(id).and_then(|handle| self.core.gate.freezes(&handle)) {
+        if let Some(frozen) = self.core.ledger.held(id).and_then(|handle| self.core.gate.freezes(&handle)) {
             return Err(EngineError::Frozen(frozen));
         }
         let recorded = record(&self.core, id, |handle, now| handle.answer(input.clone(), now)).await;
-        if let (Err(EngineError::Refused(Refusal::AlreadyAnswered { .. })), Some(key)) = (&recorded, &input.key) {
-            let noted = ledger.apply(id, |handle, now| handle.answered_late(key, &input.by, now)).await;
-            if let Err(LedgerError::Registry(error)) = noted {
-                tracing::debug!(handle.id = %id, %error, "that an answer came too late could not be noted");
-            }
+        if let Err(EngineError::Refused(refusal @ (Refusal::AlreadyAnswered { .. } | Refusal::DoesNotFit { .. }))) =
+            &recorded
+        {
+            self.note_refused_answer(id, &input, refusal).await;
         }
         recorded
+    }
+
+    /// The task says that somebody's answer came too late, or did not fit the form.
+    async fn note_refused_answer(&self, id: HandleId, input: &AnswerInput, refusal: &Refusal) {
+        let noted = self.core.ledger.apply(id, |handle, now| match (refusal, &input.key) {
+            (Refusal::AlreadyAnswered { .. }, Some(key)) => handle.answered_late(key, &input.by, now),
+            (Refusal::DoesNotFit { key, broken }, _) => handle.answer_unfit(key, &input.by, broken, now),
+            _ => Transition::none(handle),
+        });
+        if let Err(LedgerError::Registry(error)) = noted.await {
+            tracing::debug!(handle.id = %id, %error, "that an answer was refused could not be noted");
+        }
+    }
+
+    /// The agent has no answer to this question: from now on people are asked instead of it, if they are ever asked.
+    ///
+    /// # Errors
+    /// When the task is unknown or the registry cannot be written.
+    pub async fn ask_people_now(&self, id: HandleId, key: &RequestKey) -> Result<(), EngineError> {
+        self.decide(id, |handle, now| Ok(handle.ask_people_now(key, now))).await
     }
 
     /// Takes back an answer that was not sent yet.

@@ -4,6 +4,7 @@
 //! acknowledgement, so that a person learns what became of it.
 
 use domain::ids::RequestKey;
+use domain::task::input_request::form::{self, FormError};
 use domain::task::input_request::{AnswerAction, Ask, InputRequest, RequestState};
 use domain::task::payload::Payload;
 use domain::task::{AnswerInput, QuestionRef, TaskHandle};
@@ -17,7 +18,6 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{RequestDto, TaskDto};
 use crate::error::{ApiError, Code};
-use crate::form::{self, FormError};
 use crate::suggestion::did_you_mean;
 
 /// Which of the three outcomes.

@@ -4,6 +4,7 @@
 //! is erased. Answers that an agent gave for itself have no fields.
 
 use domain::policy::plain_text;
+use domain::task::input_request::form::{Field, fields, shown};
 use domain::task::input_request::{AnswerAction, Ask, InputRequest, RequestState, secret_looking_fields};
 use domain::task::payload::PayloadKind;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,6 @@ use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::OneTask;
 use crate::error::ApiError;
-use crate::form::{Field, fields, shown};
 
 /// One field of an answer. Has no `Debug`: it carries what a person wrote.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

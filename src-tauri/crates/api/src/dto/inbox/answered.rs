@@ -4,6 +4,7 @@
 
 use domain::policy::plain_text;
 use domain::task::input_request::AnswerAction;
+use domain::task::input_request::form;
 use domain::task::input_request::standing_answer::StandingAnswerRef;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,7 +13,6 @@ use ts_rs::TS;
 use crate::dto::inbox::request::DeliveryDto;
 use crate::dto::task::history::OriginDto;
 use crate::dto::words::Word;
-use crate::form;
 
 /// One field of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -109,6 +109,10 @@ impl TaskHandle {
         }
         self.check_decider(&input.by, request)?;
         check_content(request, input.action, input.content.as_ref())?;
+        if input.by.agent().is_some() {
+            let fits = request.ask.check_answer(input.action, input.content.as_ref());
+            fits.map_err(|broken| Refusal::DoesNotFit { key: key.clone(), broken: Box::new(broken) })?;
+        }
         let mut step = Transition::none(self);
         let answered = RecordedAnswer {
             by: input.by.clone(),

@@ -123,7 +123,10 @@ fn people_are_told_when_their_time_has_come() {
     let late = task.ticked(at(150), &policy()).next;
     assert_eq!(late.paused_since, Some(at(100)), "since then, however late that is looked at");
     let seen = task.observe(&listing(&["a"], 120), &policy());
-    assert!(seen.changed && seen.effects.contains(&Effect::Tell(Attention::Waiting)), "also by a look that comes first");
+    assert!(
+        seen.changed && seen.effects.contains(&Effect::Tell(Attention::Waiting)),
+        "also by a look that comes first"
+    );
     assert_eq!(seen.next.paused_since, Some(at(100)));
 }
 
@@ -188,4 +191,71 @@ fn an_agents_answer_to_a_secret_is_erased_like_a_persons() {
     let erased =
         sent.payloads.iter().any(|write| write.kind == PayloadKind::Answer(key("a")) && write.payload.is_none());
     assert!(erased, "ruling 9 knows no difference");
+}
+
+fn yes_no() -> Ask {
+    let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
+    Ask::Form { message: "Go on?".into(), schema }
+}
+
+/// What an agent answers, as a whole.
+fn said(content: &str) -> AnswerInput {
+    AnswerInput { content: Some(Payload::new(content)), ..forwarded("a") }
+}
+
+#[test]
+fn an_agents_answer_is_checked_against_the_form_as_a_persons_is() {
+    let task = asked(Audience::Agent, yes_no());
+    let accepted = |content: &str| AnswerInput { action: AnswerAction::Accept, ..said(content) };
+    for (input, field) in [
+        (accepted(r#"{"ok":"notbool"}"#), "field `ok` must be `true` or `false`"),
+        (accepted("{}"), "field `ok` is required"),
+        (accepted(r#"{"ok":true,"x":1}"#), "the form has no field `x`"),
+        (said(r#"{"action":"accept","content":{"ok":"notbool"},"vendor":1}"#), "field `ok` must be `true` or `false`"),
+        (said(r#"{"action":"accept","content":null}"#), "field `ok` is required"),
+    ] {
+        let refusal = task.answer(input, at(30)).map(|_| ()).expect_err(field);
+        assert!(matches!(refusal, Refusal::DoesNotFit { .. }) && refusal.to_string().contains(field), "{refusal}");
+        assert!(!refusal.to_string().contains("notbool"), "the value is not repeated: {refusal}");
+    }
+    for fits in [accepted(r#"{"ok":true}"#), said(r#"{"action":"accept","content":{"ok":false}}"#)] {
+        let content = fits.content.clone();
+        let step = task.answer(fits, at(30)).expect("it fits").0;
+        let kept = step.payloads.iter().find(|write| write.kind == PayloadKind::Answer(key("a")));
+        assert_eq!(kept.and_then(|write| write.payload.clone()), content, "and goes out as it came");
+    }
+    assert!(task.answer(said(r#"{"action":"decline"}"#), at(30)).is_ok(), "a no has no fields");
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_noted_once_without_its_values_and_leaves_the_question_open() {
+    let task = asked(Audience::Both, yes_no());
+    let Err(Refusal::DoesNotFit { key: of, broken }) = task.answer(said(r#"{"action":"accept"}"#), at(30)) else {
+        panic!("it does not fit");
+    };
+    let noted = task.answer_unfit(&of, &Decider::Agent(AGENT), &broken, at(30));
+    let lines: Vec<&str> = noted.log.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines, ["An answer of the agent was not sent: field `ok` is missing."]);
+    let facts: Vec<_> = noted.audit.iter().map(|event| (event.verb, event.note.as_str())).collect();
+    assert_eq!(facts, [(Verb::AnswerEnded, "does not fit")]);
+    assert!(state(&noted.next, "a").is_open(), "nothing is lost");
+    let again = noted.next.answer_unfit(&of, &Decider::Agent(AGENT), &broken, at(31));
+    assert!(!again.changed, "an agent that repeats itself fills no log");
+    let stranger = Decider::Agent(AgentId::from_random(6));
+    assert!(!task.answer_unfit(&of, &stranger, &broken, at(30)).changed, "it is not its question");
+    assert!(task.answer(accept(Some("a")), at(40)).is_ok(), "and a person can answer");
+}
+
+#[test]
+fn people_are_asked_instead_of_an_agent_without_an_answer() {
+    let later = asked(LATER, form()).ask_people_now(&key("a"), at(30));
+    assert!(later.effects.contains(&Effect::Tell(Attention::Waiting)), "they are told at once");
+    assert_eq!(later.next.phase(at(30)), Phase::Waiting);
+    assert_eq!(later.next.paused_since, Some(at(30)), "and from now on a person is waited for");
+    let both = asked(Audience::Both, form()).ask_people_now(&key("a"), at(30)).next;
+    assert!(!both.asks_agent(at(30)) && both.has_request_for_people(at(30)), "the agent is not asked again");
+    for audience in [Audience::Agent, Audience::People] {
+        let step = asked(audience, form()).ask_people_now(&key("a"), at(30));
+        assert_eq!((step.changed, step.next.audience), (false, audience), "a rule says whether people are ever asked");
+    }
 }

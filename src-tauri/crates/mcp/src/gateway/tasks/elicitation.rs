@@ -6,9 +6,10 @@
 
 use domain::ids::{AgentId, HandleId, RequestKey};
 use domain::task::decider::Decider;
+use domain::task::input_request::form::FormError;
 use domain::task::input_request::{AnswerAction, Ask, InputRequest};
 use domain::task::payload::{Payload, PayloadKind};
-use domain::task::{AgentView, AnswerInput, TaskHandle, agent_view};
+use domain::task::{AgentView, AnswerInput, Audience, Refusal, TaskHandle, Told, agent_view};
 use domain::time::Timestamp;
 use engine::EngineError;
 use serde_json::Value;
@@ -55,7 +56,9 @@ pub(crate) async fn ask_next(
     let Some(agent) = handle.agent else { return Ok(ElicitationOutcome::Nothing) };
     for key in open_questions(handle, state.clock.now()) {
         let Some(request) = handle.requests.get(&key) else { continue };
-        if !can_ask(session.capabilities(), &request.ask) {
+        // Its answer to a form did not fit: a client that repeats it would be asked without end.
+        let is_unfit = matches!(request.ask, Ask::Form { .. }) && handle.told.contains(&Told::AnswerUnfit);
+        if is_unfit || !can_ask(session.capabilities(), &request.ask) {
             continue;
         }
         let whole = state.payload(handle.id, PayloadKind::Question(key.clone())).await?;
@@ -68,12 +71,32 @@ pub(crate) async fn ask_next(
             ElicitationReply::Settled => return Ok(ElicitationOutcome::Settled),
             ElicitationReply::StreamLost => return Ok(ElicitationOutcome::StreamLost),
             ElicitationReply::Answer(action, content) => {
-                record(state, handle.id, agent, &key, action, content).await?;
+                if record(state, handle.id, agent, &key, action, content).await?.is_some() {
+                    unanswered(state, handle, agent, &key).await?;
+                }
                 return Ok(ElicitationOutcome::Settled);
             }
         }
     }
     Ok(ElicitationOutcome::Nothing)
+}
+
+/// The agent's answer does not fit, and there is no reply that could tell it: people are asked instead. Where they never
+/// are, it counts as dismissed.
+async fn unanswered(
+    state: &GatewayState,
+    handle: &TaskHandle,
+    agent: AgentId,
+    key: &RequestKey,
+) -> Result<(), RequestError> {
+    if handle.audience == Audience::Agent {
+        record(state, handle.id, agent, key, AnswerAction::Dismiss, None).await?;
+        return Ok(());
+    }
+    match state.engine.ask_people_now(handle.id, key).await {
+        Ok(()) | Err(EngineError::Refused(_) | EngineError::UnknownHandle) => Ok(()),
+        Err(failed) => Err(engine_errors::fault(&failed)),
+    }
 }
 
 /// What asking on a stream returned.
@@ -151,7 +174,8 @@ fn can_ask(capabilities: &Value, ask: &Ask) -> bool {
     }
 }
 
-/// Records an answer of the agent. Coming second is no error: the question is settled all the same.
+/// Records an answer of the agent. Coming second is no error: the question is settled all the same. Returns what is wrong
+/// with an answer that does not fit its form; then nothing was recorded or sent, and the question is still open.
 ///
 /// # Errors
 /// When the registry cannot be written.
@@ -162,15 +186,20 @@ pub(crate) async fn record(
     key: &RequestKey,
     action: AnswerAction,
     content: Option<Payload>,
-) -> Result<(), RequestError> {
+) -> Result<Option<Box<FormError>>, RequestError> {
     let input = AnswerInput { key: Some(key.clone()), action, content, by: Decider::Agent(agent), not_before: None };
     match state.engine.answer(handle, input).await {
-        Ok(_) | Err(EngineError::Refused(_) | EngineError::UnknownHandle) => Ok(()),
+        Err(EngineError::Refused(Refusal::DoesNotFit { broken, .. })) => Ok(Some(broken)),
+        Ok(_) | Err(EngineError::Refused(_) | EngineError::UnknownHandle) => Ok(None),
         Err(failed) => Err(engine_errors::fault(&failed)),
     }
 }
 
+/// The answer to a question that nobody chose anything for.
+const DISMISSED: &str = r#"{"action":"cancel"}"#;
+
 /// Asks a question that has no row, on the stream of its call, and returns the bare answer. `link` is the id for a link.
+/// An answer that does not fit the form is not sent, and counts as dismissed: nobody else can be asked.
 ///
 /// # Errors
 /// When this client cannot be asked this, its stream is gone, or it refuses a question that cannot be declined.
@@ -190,9 +219,15 @@ pub(crate) async fn pass_on(
     let passed = input_requests::passed_on(question, link, session.version(), &state.policy);
     let (kind, question) = passed.filter(|(kind, _)| can_ask(session.capabilities(), kind)).ok_or_else(cannot)?;
     match (stream.ask_raw(&question.method, &*question.params).await, kind) {
+        (Ok(Answer::Result(raw)), form @ Ask::Form { .. }) => {
+            let untied = input_requests::untied(raw.get());
+            let fits = input_requests::answer(&form, &untied)
+                .is_some_and(|(action, content)| form.check_answer(action, content.as_ref()).is_ok());
+            Ok(if fits { untied } else { DISMISSED.to_owned() })
+        }
         (Ok(Answer::Result(raw)), _) => Ok(input_requests::untied(raw.get())),
         // A client that refuses to show a question has dismissed it.
-        (Ok(Answer::Error(_)), Ask::Form { .. } | Ask::Visit { .. }) => Ok(r#"{"action":"cancel"}"#.to_owned()),
+        (Ok(Answer::Error(_)), Ask::Form { .. } | Ask::Visit { .. }) => Ok(DISMISSED.to_owned()),
         (Ok(Answer::Error(raw)), Ask::Sampling | Ask::Roots | Ask::Unsupported(_)) => Err(RequestError::raw(&raw)),
         (Err(ClientRequestError::Gone | ClientRequestError::Refused(_) | ClientRequestError::TooMany), _) => {
             Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone"))

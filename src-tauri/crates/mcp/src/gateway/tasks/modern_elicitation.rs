@@ -162,7 +162,8 @@ pub(crate) async fn answer(context: &RequestContext, handle: &TaskHandle, respon
     record(context, handle, responses, KeyScope::Task).await
 }
 
-/// Records answers, after all of those to open questions could be read.
+/// Records answers, after all of those to open questions could be read. Those that fit are recorded; of one that does not,
+/// the agent learns the field, and may answer again.
 async fn record(
     context: &RequestContext,
     handle: &TaskHandle,
@@ -187,15 +188,20 @@ async fn record(
         let Some(response) = member(responses, scope.of(request)) else { continue };
         let answer = input_requests::answer(&request.ask, response);
         match answer {
-            Some((action, content)) => answers.push((key, action, content)),
+            Some((action, content)) => answers.push((key, scope.of(request), action, content)),
             None if is_late => {}
             None => return Err(RequestError::params("an answer's `action` must be `accept`, `decline` or `cancel`")),
         }
     }
-    for (key, action, content) in answers {
-        elicitation::record(&context.state, handle.id, context.agent, &key, action, content).await?;
+    let mut unfit = None;
+    for (key, named, action, content) in answers {
+        let broken = elicitation::record(&context.state, handle.id, context.agent, &key, action, content).await?;
+        if let Some(broken) = broken {
+            let why = format!("the answer to `{named}` does not fit its form and was not sent: {broken}");
+            unfit.get_or_insert_with(|| RequestError::params(why));
+        }
     }
-    Ok(())
+    unfit.map_or(Ok(()), Err)
 }
 
 /// Asks an agent of an older era, on the stream of its call, what its server asked in `whole`, an `input_required` result.

@@ -39,7 +39,7 @@ fn servers() -> (std::sync::Arc<LinkServer>, std::sync::Arc<LinkServer>) {
             LinkAnswer::Result(format!(r#"{{"resultType":"complete","messages":[],"echo":{params}}}"#))
         }
         "prompts/get" => LinkAnswer::Result(
-            r#"{"resultType":"input_required","requestState":"s-\u0041","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}}}"#.into(),
+            r#"{"resultType":"input_required","requestState":"s-\u0041","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"n":{"type":"number"}}}}}}}"#.into(),
         ),
         "resources/list" => LinkAnswer::Result(r#"{"resultType":"complete","resources":[{"uri":"x:1","name":"a"},{"uri":"only:one","name":"b"}]}"#.into()),
         "resources/templates/list" => LinkAnswer::Result(r#"{"resultType":"complete","resourceTemplates":[{"uriTemplate":"t:{id}","name":"t"}]}"#.into()),

@@ -78,7 +78,7 @@ const LIST: [Allowed; 14] = [
     Allowed {
         name: "api",
         ours: "domain engine verify",
-        outside: "base64 csv futures idna jiff parking_lot schemars serde serde_json thiserror tokio ts-rs url",
+        outside: "base64 csv futures idna parking_lot schemars serde serde_json thiserror tokio ts-rs url",
         dev: "testkit",
         build: "",
     },

@@ -100,3 +100,11 @@ fn no_schema_makes_the_reader_fail() {
         assert_eq!(check(&strange, &json!({"a": 1})), Ok(()), "nothing is known, so nothing is refused: {strange}");
     }
 }
+
+#[test]
+fn a_log_gets_the_field_and_neither_the_rule_nor_the_value() {
+    let words = |answer: Value| check(&schema(), &answer).expect_err("it does not fit").field_words();
+    assert_eq!(words(json!([])), "it is no JSON object");
+    assert_eq!(words(json!({"name": "Ann", "sure": true, "strange\n": 1})), "the form has no field `strange`");
+    assert_eq!(words(json!({"name": 7, "sure": true})), "field `name` does not fit");
+}

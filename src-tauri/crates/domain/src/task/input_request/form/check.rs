@@ -33,6 +33,23 @@ pub enum FormError {
     },
 }
 
+/// Characters of a field's name that are repeated. Judgement: longer names are no names.
+const NAME_SHOWN: usize = 80;
+
+impl FormError {
+    /// What does not fit, for logs: the field by its name, without the rule and its choices.
+    #[must_use]
+    pub fn field_words(&self) -> String {
+        let named = |field: &str| field.chars().filter(|c| !c.is_control()).take(NAME_SHOWN).collect::<String>();
+        match self {
+            Self::NotAnObject => "it is no JSON object".to_owned(),
+            Self::Missing { field } => format!("field `{}` is missing", named(field)),
+            Self::Breaks { field, .. } => format!("field `{}` does not fit", named(field)),
+            Self::Unknown { field, .. } => format!("the form has no field `{}`", named(field)),
+        }
+    }
+}
+
 /// Checks the content of an accepted form.
 ///
 /// # Errors
@@ -51,7 +68,7 @@ pub fn check(schema: &Value, content: &Value) -> Result<(), FormError> {
     let has_fields = schema.get("properties").is_some_and(Value::is_object);
     match given.keys().find(|name| has_fields && known.iter().all(|field| &field.name != *name)) {
         Some(stranger) => Err(FormError::Unknown {
-            field: stranger.chars().take(80).collect(),
+            field: stranger.chars().take(NAME_SHOWN).collect(),
             known: known.into_iter().map(|field| field.name).collect(),
         }),
         None => Ok(()),

@@ -189,7 +189,8 @@ fn choices(rule: &Value) -> Option<Vec<FieldChoice>> {
 }
 
 /// A value as its form shows it: choices by their titles.
-pub(crate) fn shown(value: &Value, kind: Option<&FieldKind>) -> String {
+#[must_use]
+pub fn shown(value: &Value, kind: Option<&FieldKind>) -> String {
     let choices: &[FieldChoice] = match kind {
         Some(FieldKind::One(of) | FieldKind::Many { of, .. }) => of,
         Some(FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::YesNo | FieldKind::Json) | None => &[],
