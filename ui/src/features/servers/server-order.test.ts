@@ -49,7 +49,14 @@ describe("servers in a list", () => {
 
 describe("the bars of obeyed cancels", () => {
   const cancels = (stopped: number, finishedAnyway: number, refused = 0, open = 0) =>
-    cancelBars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
+    cancelBars({
+      asked: stopped + finishedAnyway + refused + open,
+      stopped,
+      finishedAnyway,
+      refused,
+      noReply: 0,
+      medianMs: null,
+    });
 
   it("are one for each while there are few", () => {
     expect(cancels(3, 6)).toEqual({ obeyed: 3, not: 6 });
@@ -66,7 +73,7 @@ describe("the bars of obeyed cancels", () => {
 
 it("cancels whose end is not known yet count as open, not as disobeyed", () => {
   const said = (stopped: number, asked: number) =>
-    TASK.cancel.obeyed({ asked, stopped, finishedAnyway: asked > 3 ? 1 : 0, refused: 0, medianMs: null });
+    TASK.cancel.obeyed({ asked, stopped, finishedAnyway: asked > 3 ? 1 : 0, refused: 0, noReply: 0, medianMs: null });
   expect(said(0, 1)).toBe("1 still open");
   expect(said(2, 3)).toBe("2 of 2");
   expect(said(2, 4)).toBe("2 of 3");

@@ -31,7 +31,7 @@ export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDt
     stderrTail: "",
     pushes: true,
     toolCount: 6,
-    cancels: { asked: 0, stopped: 0, finishedAnyway: 0, refused: 0, medianMs: null },
+    cancels: { asked: 0, stopped: 0, finishedAnyway: 0, refused: 0, noReply: 0, medianMs: null },
     refusedQuestions: null,
     signIn: null,
     ...change,

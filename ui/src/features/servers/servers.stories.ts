@@ -41,7 +41,7 @@ const designed = [
     address: { kind: "http", url: "https://ci.northwind.example/mcp", secretHeaders: ["Authorization"] },
     toolCount: 14,
     openTasks: 5,
-    cancels: { asked: 9, stopped: 9, finishedAnyway: 0, refused: 0, medianMs: 2_100 },
+    cancels: { asked: 9, stopped: 9, finishedAnyway: 0, refused: 0, noReply: 0, medianMs: 2_100 },
   }),
   aServer("warehouse", {
     address: { kind: "http", url: "https://wh.northwind.example/mcp", secretHeaders: [] },
@@ -50,9 +50,12 @@ const designed = [
     pushes: false,
     toolCount: 22,
     openTasks: 4,
-    cancels: { asked: 9, stopped: 3, finishedAnyway: 4, refused: 2, medianMs: 40_000 },
+    cancels: { asked: 9, stopped: 3, finishedAnyway: 4, refused: 2, noReply: 0, medianMs: 40_000 },
   }),
-  aServer("docs", { openTasks: 3, cancels: { asked: 7, stopped: 7, finishedAnyway: 0, refused: 0, medianMs: 400 } }),
+  aServer("docs", {
+    openTasks: 3,
+    cancels: { asked: 7, stopped: 7, finishedAnyway: 0, refused: 0, noReply: 0, medianMs: 400 },
+  }),
   aServer("github", {
     address: { kind: "http", url: "https://api.github.example/mcp", secretHeaders: ["Authorization"] },
     dialect: "none",
@@ -72,7 +75,7 @@ const designed = [
       hint: "Add the server again with a valid token.",
       retryAt: null,
     },
-    cancels: { asked: 2, stopped: 1, finishedAnyway: 1, refused: 0, medianMs: 6_000 },
+    cancels: { asked: 2, stopped: 1, finishedAnyway: 1, refused: 0, noReply: 0, medianMs: 6_000 },
   }),
 ];
 const frozen = designed.map((server) =>

@@ -683,9 +683,9 @@ reason?: string | null,
 /** Whether to wait until each server said something; it does when left out. */
 wait?: boolean | null, };
 
-/** How the cancels of a server ended; what is in none of the three is still open. */
+/** How the cancels of a server ended; what of `asked` is in none of the three is still open. */
 export type CancelsDto = {
-/** Stops that people asked for. */
+/** Cancels of tasks that were sent to it. */
 asked: number,
 /** The server says it stopped. */
 stopped: number,
@@ -693,6 +693,8 @@ stopped: number,
 finishedAnyway: number,
 /** The server refused. */
 refused: number,
+/** Cancels of calls without a task that were sent to it: MCP has no reply to them, so what became of them is not known. */
+noReply: number,
 /** Half of the stopped ones stopped within this; null when none stopped. */
 medianMs: number | null, };
 
@@ -3747,7 +3749,7 @@ stalled: number,
 lost: number,
 /** Results that nobody read. */
 unread: number,
-/** Cancels that it did not obey. */
+/** Tasks and calls that it is known to have finished after it was asked to cancel them. */
 disobeyed: number,
 /** Tokens of all that. */
 tokens: number, exactness: ExactnessDto,

@@ -96,7 +96,7 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
     stderrTail: kind === "down" ? "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n" : "",
     pushes: at % 2 === 0,
     toolCount: kind === "unknown" ? null : toolsOf(name).length,
-    cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
+    cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, noReply: 0, medianMs: 2_100 },
     refusedQuestions: at % 3 === 2 && kind === "up" ? { count: 12, since: iso(now - 300_000) } : null,
     signIn: null,
   };

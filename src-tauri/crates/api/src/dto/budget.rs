@@ -363,7 +363,7 @@ pub struct WasteDto {
     pub lost: u64,
     /// Results that nobody read.
     pub unread: u64,
-    /// Cancels that it did not obey.
+    /// Tasks and calls that it is known to have finished after it was asked to cancel them.
     pub disobeyed: u64,
     /// Tokens of all that.
     pub tokens: u64,

@@ -153,11 +153,11 @@ pub struct RefusedQuestionsDto {
     pub since: String,
 }
 
-/// How the cancels of a server ended; what is in none of the three is still open.
+/// How the cancels of a server ended; what of `asked` is in none of the three is still open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelsDto {
-    /// Stops that people asked for.
+    /// Cancels of tasks that were sent to it.
     pub asked: u64,
     /// The server says it stopped.
     pub stopped: u64,
@@ -165,6 +165,8 @@ pub struct CancelsDto {
     pub finished_anyway: u64,
     /// The server refused.
     pub refused: u64,
+    /// Cancels of calls without a task that were sent to it: MCP has no reply to them, so what became of them is not known.
+    pub no_reply: u64,
     /// Half of the stopped ones stopped within this; null when none stopped.
     pub median_ms: Option<u64>,
 }
@@ -467,6 +469,7 @@ impl ServerDto {
                 stopped: cancels.stopped,
                 finished_anyway: cancels.finished_anyway,
                 refused: cancels.refused,
+                no_reply: cancels.no_reply,
                 median_ms: cancels.median_ms,
             },
             refused_questions: refused_questions

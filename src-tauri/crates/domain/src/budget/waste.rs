@@ -17,7 +17,8 @@ pub enum Waste {
     LostTask,
     /// A result that its agent could have read and did not until its window was over.
     UnreadResult,
-    /// The server did not obey a cancel within the grace.
+    /// The server is known to have finished what it was asked to cancel. Where MCP has no reply, what it did is not
+    /// known, and not counted.
     DisobeyedCancel,
 }
 

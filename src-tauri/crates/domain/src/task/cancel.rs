@@ -9,7 +9,7 @@ use super::{Attention, Effect, EscalationStep, Refusal, TaskHandle, Told, Transi
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::task::decider::Decider;
-use crate::task::status::{CancelRequest, CancelState, Delivery, Intent, SentCancel, ServerView, TaskStatus};
+use crate::task::status::{CancelRequest, CancelState, Delivery, Intent, Outcome, SentCancel, ServerView, TaskStatus};
 use crate::time::Timestamp;
 
 impl TaskHandle {
@@ -196,6 +196,18 @@ impl TaskHandle {
             return Some(SentCancel::OfCall);
         }
         self.stop_state().map(SentCancel::OfTask)
+    }
+
+    /// Whether the server is known to have finished it after it was asked to cancel it. Silence says nothing: a call
+    /// without a task is cancelled by a notification, to which a server that obeys sends no reply. Nor does an error,
+    /// which may be how the call was stopped.
+    #[must_use]
+    pub fn finished_in_spite_of_cancel(&self) -> bool {
+        match self.sent_cancel() {
+            Some(SentCancel::OfTask(state)) => state == CancelState::FinishedAnyway,
+            Some(SentCancel::OfCall) => matches!(self.view, ServerView::Direct(Outcome::Ok(_))),
+            None => false,
+        }
     }
 
     /// How far the cancel request got; `None` when there is none.

@@ -2,7 +2,8 @@
 //! server takes it back.
 //!
 //! The content of an answer is a payload of the handle; here is only who did what, and how far it got. Recording
-//! answers is in `answer.rs`, the rules of a form in `form.rs`, questions on live connections in `live_question.rs`, who is asked in `audience.rs`.
+//! answers is in `answer.rs`, the rules of a form in `form.rs`, questions on live connections in `live_question.rs`, who
+//! is asked in `audience.rs`.
 
 pub(crate) mod answer;
 pub(crate) mod audience;

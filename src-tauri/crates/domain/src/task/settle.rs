@@ -145,9 +145,9 @@ impl Transition {
     }
 }
 
-/// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted. A question that
-/// only the agent is asked does not: the server may work on, and nobody else would notice. `people_at` says since when
-/// people are asked by time alone, however late that is looked at.
+/// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted. A question
+/// that only the agent is asked does not: the server may work on, and nobody else would notice. `people_at` says since
+/// when people are asked by time alone, however late that is looked at.
 fn run_pause_clock(next: &mut TaskHandle, people_at: Option<Timestamp>, now: Timestamp) {
     let stands_still = next.stands_still() && !next.is_over();
     let waits = next.has_request_for_people(now) || !next.shared.elsewhere.is_empty() || stands_still;

@@ -7,7 +7,7 @@ use domain::budget::waste::Waste;
 use domain::ids::AgentId;
 use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Contact, GoneWhy};
-use domain::task::{TaskHandle, Told, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use domain::tokens::Count;
 
@@ -100,9 +100,8 @@ impl Budget {
     fn note_waste(&self, before: &TaskHandle, next: &TaskHandle) {
         let now = self.now();
         let waited = self.policy.remind_after;
-        let told = |handle: &TaskHandle| handle.told.contains(&Told::Disobeyed);
         let mut wasted = Vec::new();
-        if told(next) && !told(before) {
+        if next.finished_in_spite_of_cancel() && !before.finished_in_spite_of_cancel() {
             wasted.push(Waste::DisobeyedCancel);
         }
         if is_lost(next, now) && !is_gone(before) {

@@ -14,7 +14,7 @@ use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
 use engine::{AgentBudget, AgentTraffic, CallOutcome, Passed, PendingResultState};
 use testkit::build::{http_server, person};
-use testkit::scripted::PollReply;
+use testkit::scripted::{OnCancel, PollReply};
 
 use crate::agent_world::{call, plain};
 use crate::scale::{Gate, Opens};
@@ -411,6 +411,37 @@ async fn a_lost_task_and_a_stalled_question_are_waste_of_their_server() {
     let wasted = world.wasted(agent).await;
     assert_eq!(wasted.get(&Waste::LostTask), Some(&1), "the server forgot it before its time: {wasted:?}");
     assert_eq!(wasted.get(&Waste::StalledQuestion), Some(&1), "nobody answered for long: {wasted:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_is_waste_only_where_the_server_is_known_to_have_finished_all_the_same() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.until_up(id).await;
+    let over = |handle: &domain::task::TaskHandle| handle.ended_at().is_some();
+    server.reply("silent", 60 * MINUTE, Ok(plain("1")));
+    let silent = world.handle_of(call(agent, id, "silent")).await;
+    server.reply_task("obeys", "t1", vec![PollReply::working()]);
+    let obeys = world.handle_of(call(agent, id, "obeys")).await;
+    for task in [silent, obeys] {
+        world.engine.cancel(task, person("ada"), None).await.expect("the cancel is recorded");
+    }
+    world.until(obeys, "cancelled", over).await;
+    world.pass(5 * MINUTE).await;
+    let disobeyed = world.wasted(agent).await.get(&Waste::DisobeyedCancel).copied();
+    assert_eq!(disobeyed, None, "one obeyed, and of the other nobody knows: MCP has no reply to its cancel");
+
+    server.on_cancel(OnCancel::Ignore);
+    server.reply_task("ignores", "t2", vec![PollReply::working()]);
+    let ignores = world.handle_of(call(agent, id, "ignores")).await;
+    world.engine.cancel(ignores, person("ada"), None).await.expect("the cancel is recorded");
+    world.pass(5 * MINUTE).await;
+    assert_eq!(world.wasted(agent).await.get(&Waste::DisobeyedCancel), None, "it has not finished yet");
+    server.becomes("t2", PollReply::done());
+    world.until(ignores, "over", over).await;
+    assert_eq!(world.wasted(agent).await.get(&Waste::DisobeyedCancel), Some(&1), "now it has");
+    let record = world.registry.cancels(id).await.expect("the record can be read");
+    assert_eq!((record.asked, record.stopped, record.finished_anyway, record.no_reply), (2, 1, 1, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -103,7 +103,7 @@ export const GLOSSARY = [
     word: "Not confirmed by the server",
     means: "A call was sent and its reply can no longer arrive; nobody knows whether it ran.",
   },
-  { word: "Not obeyed", means: "Cancels after which the server did not end the task." },
+  { word: "Not obeyed", means: "Tasks and calls that the server finished after it was asked to cancel them." },
   { word: "Not watched", means: "Taskwarden no longer checks the task; it may still run on its server." },
   { word: "Nothing new", means: "Checks by which the agent learned nothing that it did not know." },
   { word: "Open", means: "A task that has not ended yet." },

@@ -95,6 +95,29 @@ fn only_a_cancel_that_was_sent_of_a_task_counts_as_one_that_its_server_can_obey(
 }
 
 #[test]
+fn a_server_finished_in_spite_of_a_cancel_only_if_it_is_known_to() {
+    let sent = |handle: &TaskHandle, delivered: Delivery| {
+        handle.cancel(ann(), None, at(20)).expect("it runs").next.cancel_step(&delivered, at(21)).next
+    };
+    let task = sent(&working(), Delivery::Sent { at: at(21), attempts: 1 });
+    assert!(!task.finished_in_spite_of_cancel(), "it is open");
+    assert!(task.observe(&completed(30), &policy()).next.finished_in_spite_of_cancel());
+    let obeyed = task.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
+    assert!(!obeyed.finished_in_spite_of_cancel());
+    let unheard = working().cancel(ann(), None, at(20)).expect("it runs").next.observe(&completed(30), &policy()).next;
+    assert!(!unheard.finished_in_spite_of_cancel(), "its server was never asked");
+
+    let call = sent(&awaiting(), Delivery::Acknowledged { at: at(21) });
+    let late = call.ticked(at(20).plus(policy().cancel_grace), &policy()).next;
+    assert!(!late.finished_in_spite_of_cancel(), "a server that obeys sends no reply");
+    assert!(!call.call_cancelled(at(60_000)).next.finished_in_spite_of_cancel(), "nor does one that is given up");
+    let replied = |reply: CallReply| call.replied(&reply, &home(), at(30), &policy()).next;
+    let result = |is_error| CallReply::Result { payload: Payload::new("{}"), is_error };
+    assert!(replied(result(false)).finished_in_spite_of_cancel(), "its result came all the same");
+    assert!(!replied(result(true)).finished_in_spite_of_cancel(), "an error may be how it stopped");
+}
+
+#[test]
 fn a_cancel_that_is_not_confirmed_is_asked_again_and_counts_from_then() {
     let asked = working().cancel(ann(), Some("wrong month"), at(20)).expect("it runs").next;
     let sent = asked.cancel_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;

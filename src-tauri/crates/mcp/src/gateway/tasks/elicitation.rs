@@ -81,8 +81,8 @@ pub(crate) async fn ask_next(
     Ok(ElicitationOutcome::Nothing)
 }
 
-/// The agent's answer does not fit, and there is no reply that could tell it: people are asked instead. Where they never
-/// are, it counts as dismissed.
+/// The agent's answer does not fit, and there is no reply that could tell it: people are asked instead. Where they
+/// never are, it counts as dismissed.
 async fn unanswered(
     state: &GatewayState,
     handle: &TaskHandle,
@@ -174,8 +174,8 @@ fn can_ask(capabilities: &Value, ask: &Ask) -> bool {
     }
 }
 
-/// Records an answer of the agent. Coming second is no error: the question is settled all the same. Returns what is wrong
-/// with an answer that does not fit its form; then nothing was recorded or sent, and the question is still open.
+/// Records an answer of the agent. Coming second is no error: the question is settled all the same. Returns what is
+/// wrong with an answer that does not fit its form; then no answer was recorded, and the question is still open.
 ///
 /// # Errors
 /// When the registry cannot be written.

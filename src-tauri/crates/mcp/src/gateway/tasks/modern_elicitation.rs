@@ -162,8 +162,8 @@ pub(crate) async fn answer(context: &RequestContext, handle: &TaskHandle, respon
     record(context, handle, responses, KeyScope::Task).await
 }
 
-/// Records answers, after all of those to open questions could be read. Those that fit are recorded; of one that does not,
-/// the agent learns the field, and may answer again.
+/// Records answers, after all of those to open questions could be read. Of one that does not fit its form, the agent
+/// learns the field, and may answer again.
 async fn record(
     context: &RequestContext,
     handle: &TaskHandle,
