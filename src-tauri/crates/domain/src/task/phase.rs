@@ -224,7 +224,14 @@ impl TaskHandle {
             step.effect(Effect::Tell(Attention::Problem));
         }
         step.tell_overdue(now);
-        step.settle(self, now)
+        let mut step = step.settle(self, now);
+        if let Some(since) = self.people_tick().filter(|at| *at <= now && !step.changed) {
+            // The moment of the commit is what says that people are asked now.
+            step.changed = true;
+            step.next.changed = now.max(self.changed);
+            step.people_asked(since, now);
+        }
+        step
     }
 
     /// Polls again for a payload, or gives up when the server was silent for the longest interval between two polls.

@@ -99,17 +99,16 @@ impl Transition {
     /// Ends a transition: pause clock, what may be notified again, and whether there is anything to commit.
     pub(crate) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
         let people_at = before.people_tick().filter(|at| *at <= now);
-        run_pause_clock(&mut self.next, people_at, now);
+        run_pause_clock(&mut self.next, people_at.is_some(), now);
         note_progress(&mut self.next, before, now);
         forget_told(&mut self.next, before, now);
         keep_shown_end(&mut self.next, before, now);
         let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty() || !self.raw.is_empty();
-        // That people are asked from now on is read off the moment of the commit, so it is worth one.
-        self.changed = facts || people_at.is_some() || differs(before, &self.next);
+        self.changed = facts || differs(before, &self.next);
         if self.changed {
             self.tell_overdue(now);
-            if people_at.is_some() && self.next.phase(now).asks_people() && self.next.has_request_for_people(now) {
-                self.effect(Effect::Tell(Attention::Waiting));
+            if let Some(since) = people_at {
+                self.people_asked(since, now);
             }
             // Agents see this moment, and it must not go back when a clock does.
             self.next.changed = now.max(before.changed);
@@ -137,6 +136,18 @@ impl Transition {
         self
     }
 
+    /// The commit of this moment says that people are asked by time alone. The clock stands since they are, however late
+    /// that is looked at.
+    pub(crate) fn people_asked(&mut self, since: Timestamp, now: Timestamp) {
+        if !self.next.has_request_for_people(now) {
+            return;
+        }
+        self.next.paused_since.get_or_insert(since);
+        if self.next.phase(now).asks_people() {
+            self.effect(Effect::Tell(Attention::Waiting));
+        }
+    }
+
     /// Says once that the task is overdue.
     pub(crate) fn tell_overdue(&mut self, now: Timestamp) {
         if self.next.phase(now) == Phase::Overdue && self.next.told.insert(Told::Overdue) {
@@ -146,13 +157,15 @@ impl Transition {
 }
 
 /// Waiting for a person stops the clock, as a pause does, and moves the due time by as long as it lasted. A question
-/// that only the agent is asked does not: the server may work on, and nobody else would notice. `people_at` says since
-/// when people are asked by time alone, however late that is looked at.
-fn run_pause_clock(next: &mut TaskHandle, people_at: Option<Timestamp>, now: Timestamp) {
+/// that only the agent is asked does not: the server may work on, and nobody else would notice. Where people are asked by
+/// time alone, the clock stops with the commit that says so (`is_tick_due`), not by a look that brings nothing new.
+fn run_pause_clock(next: &mut TaskHandle, is_tick_due: bool, now: Timestamp) {
     let stands_still = next.stands_still() && !next.is_over();
-    let waits = next.has_request_for_people(now) || !next.shared.elsewhere.is_empty() || stands_still;
+    let waits_elsewhere = !next.shared.elsewhere.is_empty() || stands_still;
+    let waits = next.has_request_for_people(now) || waits_elsewhere;
     match (waits, next.paused_since) {
-        (true, None) => next.paused_since = Some(people_at.unwrap_or(now)),
+        (true, None) if is_tick_due && !waits_elsewhere => {}
+        (true, None) => next.paused_since = Some(now),
         (false, Some(since)) => {
             let waited = now.since(since);
             next.paused_ms = next.paused_ms.saturating_add(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));

@@ -33,6 +33,7 @@ impl TaskHandle {
         }
         if step.next.paused_since.is_none() {
             step.next.due.iter_mut().for_each(|due| moved(&mut due.at));
+            step.next.run_limits.dues_mut().for_each(moved);
         }
         if step.next != *self {
             step.next.changed = now.max(self.changed);

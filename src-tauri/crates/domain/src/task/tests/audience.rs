@@ -122,11 +122,13 @@ fn people_are_told_when_their_time_has_come() {
     assert_eq!(step.next.paused_since, Some(at(100)), "then one is");
     let late = task.ticked(at(150), &policy()).next;
     assert_eq!(late.paused_since, Some(at(100)), "since then, however late that is looked at");
-    let seen = task.observe(&listing(&["a"], 120), &policy());
     assert!(
-        seen.changed && seen.effects.contains(&Effect::Tell(Attention::Waiting)),
-        "also by a look that comes first"
+        !task.observe(&listing(&["a"], 120), &policy()).changed,
+        "a look that brings nothing new leaves it to the clock"
     );
+    let news = Observation { message: Some("half way".into()), ..listing(&["a"], 120) };
+    let seen = task.observe(&news, &policy());
+    assert!(seen.effects.contains(&Effect::Tell(Attention::Waiting)), "one that brings something says it as well");
     assert_eq!(seen.next.paused_since, Some(at(100)));
 }
 

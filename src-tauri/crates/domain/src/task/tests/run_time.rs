@@ -123,6 +123,14 @@ fn time_counts_until_people_are_asked_instead_of_the_agent() {
 }
 
 #[test]
+fn time_for_which_a_halt_froze_the_questions_of_the_agent_does_not_count() {
+    let agents = asking(Audience::Agent, time_limit());
+    let thawed = agents.thawed(Duration::from_millis(5_000), at(5_500)).next;
+    assert!(tick(&thawed, 5_999).next.cancel_request().is_none(), "it had 500 ms left when it was frozen");
+    assert!(tick(&thawed, 6_000).next.cancel_request().is_some());
+}
+
+#[test]
 fn a_clock_that_is_set_uses_up_no_time() {
     const HOUR_MS: i64 = 3_600_000;
     let moved = timed(RunAction::Cancel).clock_stepped(HOUR_MS).next;
