@@ -6,7 +6,8 @@
 use std::mem::discriminant;
 
 use super::{
-    AgentFailure, AgentView, Attention, Effect, OwnFailure, TaskHandle, Told, Transition, agent_failure, agent_view,
+    AgentFailure, AgentView, Attention, Audience, Effect, OwnFailure, TaskHandle, Told, Transition, agent_failure,
+    agent_view,
 };
 use crate::audit::{Actor, AuditEvent, Subject, Verb};
 use crate::ids::RequestKey;
@@ -161,7 +162,9 @@ impl Transition {
 /// time alone, the clock stops with the commit that says so (`is_tick_due`), not by a look that brings nothing new.
 fn run_pause_clock(next: &mut TaskHandle, is_tick_due: bool, now: Timestamp) {
     let stands_still = next.stands_still() && !next.is_over();
-    let waits_elsewhere = !next.shared.elsewhere.is_empty() || stands_still;
+    // A question that may be another task's counts as its own do: where the agent alone is asked, no person is waited for.
+    let is_agents = next.audience == Audience::Agent && next.orphaned.is_none();
+    let waits_elsewhere = (!next.shared.elsewhere.is_empty() && !is_agents) || stands_still;
     let waits = next.has_request_for_people(now) || waits_elsewhere;
     match (waits, next.paused_since) {
         (true, None) if is_tick_due && !waits_elsewhere => {}

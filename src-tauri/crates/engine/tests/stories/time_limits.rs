@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
-use domain::rule::{LimitKind, RuleScope, RunAction, RunLimit};
+use domain::rule::{AudienceRule, LimitKind, RuleScope, RunAction, RunLimit};
 use domain::task::decider::Decider;
 use domain::task::{MoreTime, TaskHandle};
 use testkit::build::{http_server, person};
@@ -50,6 +50,33 @@ async fn a_runaway_task_is_cancelled_where_its_limit_cancels() {
     let handle = world.until(task, "cancelled", |handle| handle.cancel_request().is_some()).await;
     assert_eq!(handle.cancel_request().map(|wish| wish.by.clone()), Some(Decider::Limit(LimitKind::Time)));
     assert!(world.now().since(handle.created) >= ALLOWED, "not before its time");
+}
+
+/// So long a task with a question may run: long enough to ask it.
+const ALLOWED_TO_ASK: Duration = Duration::from_secs(60);
+
+/// A task with a question that stays open, which is cancelled at its limit.
+async fn with_a_question(asked: AudienceRule) -> (World, HandleId) {
+    let (world, server, id, agent) = runaway(RunAction::Cancel).await;
+    let mut limits = rule(RuleScope::Tool(id, "ask".into()));
+    limits.time_limit = Some(RunLimit { allowed: ALLOWED_TO_ASK, action: RunAction::Cancel });
+    limits.asked = Some(asked);
+    world.rule(limits).await;
+    server.reply_task("ask", "t2", vec![PollReply::asks(&["k"])]);
+    let task = world.handle_of(call(agent, id, "ask")).await;
+    world.until(task, "asked", |handle| handle.asked_since().is_some()).await;
+    (world, task)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_asks_its_agent_reaches_its_limit_and_one_that_waits_for_a_person_does_not() {
+    let (world, task) = with_a_question(AudienceRule::Agent).await;
+    let handle = world.until(task, "cancelled", |handle| handle.cancel_request().is_some()).await;
+    assert_eq!(handle.cancel_request().map(|wish| wish.by.clone()), Some(Decider::Limit(LimitKind::Time)));
+    let (world, task) = with_a_question(AudienceRule::People).await;
+    world.pass(ALLOWED_TO_ASK * 5).await;
+    let waits = world.handle(task).await;
+    assert!(waits.cancel_request().is_none() && waits.worked(world.now()) < ALLOWED_TO_ASK, "its time stands still");
 }
 
 #[tokio::test(start_paused = true)]

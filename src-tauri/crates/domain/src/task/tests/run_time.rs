@@ -5,7 +5,7 @@ use crate::rule::{LimitKind, RuleLevel, RuleSource, RunAction, RunLimit, SetRunL
 use crate::task::decider::Decider;
 use crate::task::observation::Progress;
 use crate::task::status::{Intent, Phase};
-use crate::task::{Attention, Effect, MoreTime, Refusal, TaskRunLimit};
+use crate::task::{Attention, Effect, MoreTime, QuestionRef, Refusal, TaskRunLimit};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -120,6 +120,14 @@ fn time_counts_until_people_are_asked_instead_of_the_agent() {
     assert_eq!(gone.paused_since, Some(at(600)), "its agent is gone, so people are asked");
     let back = gone.agent_back(at(800)).next;
     assert_eq!((back.paused_since, back.paused_ms), (None, 200), "and it is asked again");
+}
+
+#[test]
+fn a_question_that_may_be_of_several_tasks_stops_the_clock_of_those_whose_questions_people_are_asked() {
+    let question = QuestionRef { task: HandleId::from_random(3), key: key("k") };
+    let paused = |audience| given(audience).asked_elsewhere(&question, true, at(400)).next.paused_since;
+    assert_eq!(paused(Audience::Agent), None, "only the agent is asked");
+    assert_eq!((paused(Audience::People), paused(Audience::Both)), (Some(at(400)), Some(at(400))));
 }
 
 #[test]
