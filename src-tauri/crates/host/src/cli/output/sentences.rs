@@ -290,9 +290,10 @@ pub(crate) fn how_it_began(task: &TaskDto) -> &'static str {
 /// How long it worked, without the time it waited for people or was paused.
 pub(crate) fn time_worked(task: &TaskDto) -> String {
     let without = match (task.requests.is_empty(), task.paused_ms > 0 || task.paused_since.is_some()) {
-        (true, false) => "",
+        // A question that only the agent was asked stopped no clock.
+        (_, false) => "",
         (true, true) => ", not counting the time it was paused",
-        (false, _) => ", not counting the time it waited for people",
+        (false, true) => ", not counting the time it waited for people",
     };
     let took = elapsed(task);
     match (task.over, task.phase.0) {
