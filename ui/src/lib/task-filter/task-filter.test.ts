@@ -215,7 +215,7 @@ describe("views", () => {
       "Agent gone": 2,
       "Result held": 1,
       "Failed today": 100,
-      "Finished today": 101,
+      "Ended today": 101,
     });
     expect(countOf(SYSTEM_VIEWS[2] ?? ALL_VIEW, null, counted), "before the core said anything").toBe(null);
   });

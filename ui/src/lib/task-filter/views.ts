@@ -32,7 +32,7 @@ export const SYSTEM_VIEWS: readonly View[] = [
   system("Agent gone", "is:orphaned", "gone"),
   system("Result held", "is:held", "held"),
   system("Failed today", "phase:failed,doneWithError changed:today", null),
-  system("Finished today", "phase:finished changed:today", null),
+  system("Ended today", "phase:finished changed:today", null),
 ];
 
 export function ownViews(items: readonly DeskItem[]): View[] {

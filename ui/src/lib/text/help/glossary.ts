@@ -9,7 +9,10 @@ export const GLOSSARY = [
   { word: "≈ and ≤", means: "≈ stands before an estimate, ≤ before an upper bound; a figure without a mark is exact." },
   { word: "Access revoked", means: "The agent that started the task may no longer read or use it." },
   { word: "Agent", means: "A program with a model, such as Claude Code, that reaches its servers through Taskwarden." },
-  { word: "Agent gone", means: "The agent that started the task has disconnected, so nobody waits for the result." },
+  {
+    word: "Agent gone",
+    means: "The agent that started the task has been away for some minutes, so nobody waits for the result.",
+  },
   {
     word: "Alarm",
     means:
