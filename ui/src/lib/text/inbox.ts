@@ -77,7 +77,7 @@ export const inboxText = {
     overdue: (tool: string) => `${tool} runs longer than usual`,
     overdueBy: (tool: string, elapsed: string, usual: string) => `${tool} runs ${elapsed}, usually ${usual}`,
     agreed: (tool: string) => `${tool} is past its time limit`,
-    lost: (server: string) => `${server} no longer knows this task`,
+    lost: (server: string) => `This task was lost on ${server}`,
     unconfirmed: (tool: string, server: string) => `${tool} was never confirmed by ${server}`,
     blocked: (server: string) => `${server} needs sign-in`,
     held: (tool: string, agent: string | null) =>
@@ -123,7 +123,6 @@ export const inboxText = {
 
   statusLine: {
     says: "Server says",
-    unknownTask: "unknown task",
     lastHeard: (when: string) => `last heard ${when}`,
     look: (when: string) => `next check ${when}`,
     paused: "waiting for you does not count toward its time limit",

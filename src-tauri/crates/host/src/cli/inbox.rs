@@ -232,8 +232,8 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             (InboxKind::Unconfirmed, calls) => {
                 format!("the connection to {server} ended during {}", count(calls.into(), "call"))
             }
-            (InboxKind::Lost, 0) => format!("{server} no longer knows {tool}"),
-            (InboxKind::Lost, calls) => format!("{server} no longer knows {}", count(calls.into(), "task")),
+            (InboxKind::Lost, 0) => format!("{tool} was lost on {server}"),
+            (InboxKind::Lost, calls) => format!("{server} lost {}", count(calls.into(), "task")),
             (InboxKind::Blocked, _) => format!("{server} needs a sign-in"),
             (InboxKind::Overdue, _) => format!("{tool} on {server} is later than agreed or usual"),
             (InboxKind::Alarm, _) => {

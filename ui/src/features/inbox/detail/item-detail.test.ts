@@ -45,6 +45,17 @@ it("until_when_a_server_had_agreed_to_keep_a_lost_task_is_a_time_of_day", async 
   await shown.close();
 });
 
+it("a_lost_task_says_what_happened_and_not_more_than_is_known", async () => {
+  for (const last of ["the process that ran it ended: killed by signal 9", "the server no longer knows the task"]) {
+    const contact = { ...LOST.task.contact, kind: "gone" as const, last };
+    const shown = open({ ...LOST, task: { ...LOST.task, contact } });
+    await shown.find("header .status-line", `${last.charAt(0).toUpperCase()}${last.slice(1)}`);
+    await shown.find("header", "This task was lost on warehouse");
+    expect(shown.text()).not.toContain("unknown task");
+    await shown.close();
+  }
+});
+
 it("only_a_question_was_asked_and_everything_else_is_in_the_inbox_since", async () => {
   for (const [item, term] of [
     [QUESTION, "Asked"],

@@ -139,12 +139,12 @@ export const answeredText = {
 
   lost: {
     ended: (server: string, n: number) => `The connection to ${server} ended during ${plural(n, "call")}`,
-    gone: (server: string, n: number) => `${server} no longer knows ${plural(n, "task")}`,
+    gone: (server: string, n: number) => `${plural(n, "task was", "tasks were")} lost on ${server}`,
     calls: (n: number) => plural(n, "call"),
     said: (server: string) =>
       `The calls were sent, and the connection ended before ${server} replied. Each may be running, or may never have started. A reply can no longer arrive.`,
     goneSaid: (server: string) =>
-      `${server} said at about the same time that it no longer knows these tasks. They may have finished. No result was received.`,
+      `${server} lost these tasks at about the same time. They may have finished. No result was received.`,
     which: (n: number) => (n === 1 ? "The call" : "The calls"),
     arguments: "Show arguments",
     hide: "Hide arguments",
