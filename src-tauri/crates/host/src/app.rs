@@ -8,6 +8,7 @@
 pub(crate) mod agent_doors;
 pub mod compose;
 pub(crate) mod control_client;
+pub(crate) mod control_events;
 pub mod core_client;
 pub(crate) mod environment;
 pub(crate) mod folder_watch;

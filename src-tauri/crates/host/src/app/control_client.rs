@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::agent_access::token_file::{self, TokenFileError};
+use crate::app::control_events::ControlEvents;
 use crate::app::socket_client::{SocketClient, different_version};
 use crate::config::Config;
 
@@ -47,6 +48,14 @@ impl ControlClient {
         let text = self.socket.control_call(name, input, self.authorization.clone()).await?;
         serde_json::from_str(&text)
             .map_err(|error| different_version(format!("the core's answer to `{name}` cannot be read: {error}")))
+    }
+
+    /// Opens the feed of what the token reaches, from now on.
+    ///
+    /// # Errors
+    /// As [`ControlClient::request`]; that too many feeds are open.
+    pub(crate) async fn feed(&self) -> Result<ControlEvents, ApiError> {
+        Ok(ControlEvents::new(self.socket.control_feed(self.authorization.clone()).await?))
     }
 }
 

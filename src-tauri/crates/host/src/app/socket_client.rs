@@ -79,6 +79,14 @@ impl SocketClient {
         self.request(call).await
     }
 
+    /// Opens the feed of the control API with the token in this header: server-sent events, line by line.
+    ///
+    /// # Errors
+    /// As [`SocketClient::control_call`].
+    pub(crate) async fn control_feed(&self, authorization: HeaderValue) -> Result<FeedLines, ApiError> {
+        self.lines(self.client.get(format!("{BASE}/api/v1/feed")).header(AUTHORIZATION, authorization)).await
+    }
+
     /// A new sign-in link for the window in the browser, with its code.
     pub(crate) async fn invitation(&self) -> Result<Invitation, ApiError> {
         let text = self.request(self.post("code", String::new())).await?;
@@ -123,7 +131,7 @@ impl SocketClient {
     ) -> Result<BoxStream<'static, Result<TaskUpdate, ApiError>>, ApiError> {
         let wanted = WatchTasks { tasks: tasks.to_vec(), after };
         let input = serde_json::to_string(&wanted).map_err(|error| ApiError::unwritable(&error))?;
-        let lines = self.lines("feed", input).await?;
+        let lines = self.lines(self.post("feed", input)).await?;
         Ok(lines
             .map(|line| {
                 let line = line?;
@@ -140,7 +148,7 @@ impl SocketClient {
     /// # Errors
     /// As [`SocketClient::call`].
     pub async fn frames(&self, input: String) -> Result<FeedLines, ApiError> {
-        let lines = self.lines("frames", input).await?;
+        let lines = self.lines(self.post("frames", input)).await?;
         // Every frame has a `type`, and no error has.
         let read = |line: String| match serde_json::from_str::<ApiError>(&line) {
             Ok(error) => Err(error),
@@ -150,13 +158,13 @@ impl SocketClient {
     }
 
     /// Opens a stream and reads it line by line.
-    async fn lines(&self, route: &str, input: String) -> Result<FeedLines, ApiError> {
+    async fn lines(&self, request: RequestBuilder) -> Result<FeedLines, ApiError> {
         if !self.wait_until_open().await {
             return Err(ApiError::no_core());
         }
         let sent = tokio::select! {
             biased;
-            sent = self.post(route, input).send() => sent,
+            sent = request.send() => sent,
             silent = self.watch_for_silence() => return Err(silent),
         };
         let reply = sent.map_err(|error| lost(&error))?;

@@ -6,6 +6,7 @@ mod bulk;
 pub(crate) mod call;
 pub(crate) mod cancel;
 mod control_calls;
+mod control_watch;
 mod escalate;
 mod list;
 mod resolve;

@@ -1,8 +1,11 @@
 //! Commands with `--token-file`: what a supervisor program sees, ends and halts on the command line is what its control
 //! token lets it, whoever runs the command.
 
+use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -116,6 +119,85 @@ fn a_program_lists_shows_and_cancels_with_its_token_what_is_in_its_reach() {
     }
     let nothing = programs.refused(&watch, &["tasks", "cancel", "--all", "--yes"], 5);
     assert!(nothing.contains("no open task in reach"), "{nothing}");
+}
+
+/// A command that goes on, and its lines so far.
+struct Watching {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Programs {
+    fn watching(&self, file: &Path, args: &[&str]) -> Watching {
+        let mut command =
+            self.home.command(&[&["tasks", "watch"], args, &["--token-file", text(file), "--json"]].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Watching { child, lines }
+    }
+}
+
+impl Programs {
+    /// Begins tasks until one besides `known` is told: then the feed is open.
+    fn begun_in_sight_of(&self, watching: &mut Watching, known: &str) -> String {
+        let told = AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            let begins = threads.spawn(|| {
+                while !told.load(Ordering::Acquire) {
+                    self.home.call_taken("runaway", "{}");
+                }
+            });
+            let mut ids = watching.lines.by_ref().map(|line| {
+                let value: Value = serde_json::from_str(&line.expect("text")).expect("JSON");
+                value["id"].as_str().expect("an id").to_owned()
+            });
+            let first = ids.find(|id| id != known).expect("a line");
+            told.store(true, Ordering::Release);
+            begins.join().expect("the calls are made");
+            first
+        })
+    }
+}
+
+impl Watching {
+    /// The first line about this task in this phase.
+    fn until(&mut self, id: &str, phase: &str) -> Value {
+        let values = self.lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.expect("text")).expect("JSON"));
+        let mut told = values.filter(|value| value["id"] == id && value["phase"] == phase);
+        told.next().unwrap_or_else(|| panic!("it ended before {id} was {phase}"))
+    }
+
+    fn ended(self) -> Ran {
+        let Self { child, lines } = self;
+        lines.for_each(drop);
+        child.wait_with_output().expect("it ends").into()
+    }
+}
+
+#[test]
+fn a_program_watches_one_task_to_its_end_and_all_in_its_reach_until_its_token_ends() {
+    let programs = Programs::open();
+    let file = programs.token("night-watch", &["--scope", "read", "--all"]);
+    programs.home.ok(&["agents", "add", "order-bot"]);
+    let of_bot = programs.token("bot-watch", &["--scope", "read", "--agent", "order-bot"]);
+    let task = programs.home.call_taken("runaway", "{}");
+    let out = programs.refused(&of_bot, &["tasks", "watch", &task], 4);
+    assert!(out.contains(&task), "out of reach is what does not exist: {out}");
+    let (mut all, mut one) = (programs.watching(&file, &[]), programs.watching(&file, &[&task]));
+    assert!(one.until(&task, "running").get("arguments").is_none(), "phases and times, no content");
+    // Once its feed is open, a task that begins is told.
+    let other = programs.begun_in_sight_of(&mut all, &task);
+    programs.home.ok(&["tasks", "cancel", &task, "--wait"]);
+    one.until(&task, "cancelled");
+    assert_eq!(one.ended().code, Some(1), "it did not finish");
+    all.until(&task, "cancelled");
+    programs.home.ok(&["tasks", "cancel", &other, "--wait"]);
+    all.until(&other, "cancelled");
+    programs.home.ok(&["control", "revoke", "night-watch"]);
+    let ended = all.ended();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.err.contains("the feed ended: ") && ended.err.contains("revoked"), "{ended:?}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `taskwarden tasks list`, `show`, `cancel` and `revoke` for a supervisor program with its control token.
+//! `taskwarden tasks list`, `show`, `cancel` and `revoke` for a supervisor program with its control token; `watch` is in
+//! `control_watch.rs`.
 //!
 //! Each makes the control call of its name and prints what that gives: phases, times, names and counts, and no word of a
 //! server. JSON is the answer of the call. What the token reaches and may end is the core's decision.
@@ -140,7 +141,7 @@ pub(super) async fn revoke(
     report(&done, false, screen)
 }
 
-async fn read(id: &str, program: &ControlClient) -> Result<ControlTask, ApiError> {
+pub(super) async fn read(id: &str, program: &ControlClient) -> Result<ControlTask, ApiError> {
     program.request("tasks.show", &OneTask { id: id.to_owned() }).await
 }
 
@@ -220,13 +221,13 @@ fn words(word: &str) -> String {
     }
 }
 
-fn phase(word: &str) -> (String, AnsiColor) {
+pub(super) fn phase(word: &str) -> (String, AnsiColor) {
     match Phase::from_word(word) {
         Some(phase) => (sentences::phase_label(phase).into(), sentences::tone(phase)),
         None => (one_line(word), AnsiColor::White),
     }
 }
 
-fn waiting(questions: u32) -> String {
+pub(super) fn waiting(questions: u32) -> String {
     if questions == 1 { "1 question waits".into() } else { format!("{questions} questions wait") }
 }

@@ -1,7 +1,8 @@
 //! `taskwarden tasks watch`: a line for each change of one task until it ends, or of all until Ctrl-C.
 //!
 //! Ends as ruling 19 says: 0 done, 1 failed or gone, 6 a question that nobody here can answer, 7 the given time is up.
-//! Reconnecting to the core is in `task_feed.rs`, asking at the terminal in `inbox/question_dialogue.rs`.
+//! Reconnecting to the core is in `task_feed.rs`, asking at the terminal in `inbox/question_dialogue.rs`; a program with a
+//! control token watches in `control_watch.rs`.
 
 use std::time::Duration;
 
@@ -13,9 +14,11 @@ use clap::Args;
 
 use crate::app::core_client::CoreClient;
 use crate::cli::inbox::question_dialogue::{self, QuestionOutcome};
+use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{coloured_phase, elapsed, one_line, saying, short_id};
+use crate::cli::tasks::control_watch;
 use crate::cli::tasks::task_feed::{TaskFeed, ended};
 use crate::config::Config;
 
@@ -26,9 +29,14 @@ pub(crate) struct WatchArgs {
     /// Stop watching after this many seconds. The task continues.
     #[arg(long, value_name = "S", allow_negative_numbers = true, requires = "id")]
     timeout: Option<f64>,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 pub(crate) async fn run(input: WatchArgs, config: &Config, screen: &Screen) -> CommandResult {
+    if let Some(program) = input.token.client(config)? {
+        return control_watch::run(input.id, seconds(input.timeout)?, &program, screen).await;
+    }
     let core = CoreClient::attach(config)?;
     match input.id {
         Some(id) => {

@@ -1,0 +1,138 @@
+//! `taskwarden tasks watch` for a supervisor program with its control token: a line for each change that its feed tells of.
+//!
+//! The feed has ids and phases; of one task the rest is read when it changed. It ends with the core and with the token:
+//! what changes after that is in nobody's reach.
+
+use std::time::Duration;
+
+use anstyle::Style;
+use api::control::feed::{ControlFeedEvent, ControlFeedNote};
+use api::control::tasks::ControlTask;
+use api::format::time;
+use api::{ApiError, Code};
+use domain::task::status::Phase;
+
+use super::control_calls::{phase, read, waiting};
+use super::watch::until;
+use crate::app::control_client::ControlClient;
+use crate::app::control_events::ControlEvents;
+use crate::cli::output::exit_code::{CommandResult, DONE, FAILED, INTERRUPTED};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::{one_line, short_id};
+
+/// Watches one task until it ends, or all in reach until Ctrl-C.
+pub(super) async fn run(
+    id: Option<String>,
+    limit: Option<Duration>,
+    program: &ControlClient,
+    screen: &Screen,
+) -> CommandResult {
+    match id {
+        Some(id) => until(limit, &id, screen, one(&id, program, screen)).await,
+        None => {
+            tokio::select! {
+                ended = all(program, screen) => ended,
+                _ = tokio::signal::ctrl_c() => Ok(INTERRUPTED),
+            }
+        }
+    }
+}
+
+async fn one(id: &str, program: &ControlClient, screen: &Screen) -> CommandResult {
+    // That it is not in reach is said before a feed is opened. The feed is older than the first reading that counts.
+    read(id, program).await?;
+    let mut feed = program.feed().await?;
+    let mut last = String::new();
+    loop {
+        match next(&mut feed).await? {
+            ControlFeedEvent::Changed(changes) if changes.tasks.iter().all(|task| task.id != id) => continue,
+            ControlFeedEvent::Changed(_) | ControlFeedEvent::ReadAgain(_) => {}
+            ControlFeedEvent::Ended(note) => return Err(token_ended(&note)),
+        }
+        let task = read(id, program).await?;
+        let told = format!("{} {} {:?}", task.phase, task.open_requests, task.cancel_state);
+        if told != last {
+            print(&task, screen)?;
+            last = told;
+        }
+        let word = Phase::from_word(&task.phase);
+        if word == Some(Phase::Done) {
+            return Ok(DONE);
+        }
+        // The reply of an unconfirmed call can no longer arrive; waiting for it would never end.
+        if task.over || word == Some(Phase::Unconfirmed) {
+            return Ok(FAILED);
+        }
+        if task.open_requests > 0 {
+            return Err(needs_person(&task));
+        }
+    }
+}
+
+async fn all(program: &ControlClient, screen: &Screen) -> CommandResult {
+    let mut feed = program.feed().await?;
+    if screen.can_draw() {
+        screen.note("Watching all tasks in the reach of this control token. Press Ctrl-C to stop.");
+    }
+    let mut has_begun = false;
+    loop {
+        match next(&mut feed).await? {
+            ControlFeedEvent::Changed(changes) => {
+                for task in &changes.tasks {
+                    if screen.is_json() {
+                        screen.json_line(task)?;
+                        continue;
+                    }
+                    let (label, tone) = phase(&task.phase);
+                    let colour = Style::new().fg_color(Some(tone.into()));
+                    let id = short_id(&task.id, !screen.is_terminal());
+                    screen.line(&format!("{id}  {colour}{label}{colour:#}"));
+                }
+            }
+            ControlFeedEvent::ReadAgain(note) if has_begun => {
+                screen.note(&format!("{}; `taskwarden tasks list --token-file FILE` has all.", one_line(&note.why)));
+            }
+            // It only says that the feed begins.
+            ControlFeedEvent::ReadAgain(_) => {}
+            ControlFeedEvent::Ended(note) => return Err(token_ended(&note)),
+        }
+        has_begun = true;
+    }
+}
+
+/// The next event; that there is none any more is an error.
+async fn next(feed: &mut ControlEvents) -> Result<ControlFeedEvent, ApiError> {
+    feed.next().await?.ok_or_else(|| {
+        ApiError::new(
+            Code::NoCore,
+            "the core ended, and the feed with it",
+            "Watch again when a core runs: nothing that was recorded is lost.",
+        )
+    })
+}
+
+fn token_ended(note: &ControlFeedNote) -> ApiError {
+    ApiError::new(
+        Code::Refused,
+        format!("the feed ended: {}", one_line(&note.why)),
+        "A person makes a new token with `taskwarden control add NAME`.",
+    )
+}
+
+fn needs_person(task: &ControlTask) -> ApiError {
+    ApiError::new(
+        Code::NeedsInput,
+        format!("task `{}` waits for a person: {}", task.id, waiting(task.open_requests)),
+        "Only a person answers, in the inbox. Watch it again after that.",
+    )
+}
+
+fn print(task: &ControlTask, screen: &Screen) -> Result<(), ApiError> {
+    if screen.is_json() {
+        return screen.json_line(task);
+    }
+    let (label, tone) = phase(&task.phase);
+    let colour = Style::new().fg_color(Some(tone.into()));
+    screen.line(&format!("{:>9}  {colour}{label}{colour:#}", time::span_ms(task.elapsed_ms)));
+    Ok(())
+}
