@@ -11,6 +11,7 @@ pub mod control_tokens;
 pub mod core;
 pub mod halts;
 pub mod inbox;
+pub mod left_entries;
 pub mod pauses;
 pub mod plans;
 pub mod rules;

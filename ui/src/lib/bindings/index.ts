@@ -179,7 +179,9 @@ export type AgentRevoked = { agent: AgentFacts,
 /** Tasks of it that were asked to stop. */
 stopped: number,
 /** What became of each of them so far, at most a page. */
-stops: Array<StopDto>, };
+stops: Array<StopDto>,
+/** Entries of agent programs that still connect as it. */
+left: Array<LeftEntries>, };
 
 /** One open session of an agent. */
 export type AgentSessionDto = { door: "command" | "http",
@@ -1506,6 +1508,15 @@ endedAt: string | null, };
 
 /** A server that was meant and is left as it is. */
 export type LeftOutServer = { name: string,
+/** Entries of one file that lead to what is gone. */
+export type LeftEntries = {
+/** The program's word, such as `claude-code`. */
+client: string, path: string,
+/** Their names in the file. */
+entries: Array<string>,
+/** Whether `clients undo` takes them back; others were written by somebody else. */
+undo: boolean, };
+
 /** Why, as a sentence without a full stop. */
 why: string, };
 
@@ -2664,7 +2675,9 @@ group: Array<ProcessName>, };
 /** What was removed. */
 export type ServerRemoved = { name: string,
 /** Open tasks that are lost with it. */
-lostTasks: number, };
+lostTasks: number,
+/** Entries of agent programs that still lead to it. */
+left: Array<LeftEntries>, };
 
 /** What of a server runs now, and so what ends with it. */
 export type ServerRunning = {

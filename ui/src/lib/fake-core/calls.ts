@@ -83,7 +83,7 @@ export function answers(state: CoreState): Answers {
       const lostTasks = server(name).figures.open;
       state.servers.delete(name);
       state.send({ goneServers: [name] });
-      return { name, lostTasks };
+      return { name, lostTasks, left: [] };
     },
     "servers.agree": ({ name }) => {
       const agreed = { ...server(name), agreed: true, agreedBy: me, agreedAt: iso(state.now()) };
@@ -186,7 +186,7 @@ export function answers(state: CoreState): Answers {
       };
       state.agents.set(agent, gone);
       state.send({ agents: [...state.agents.values()] });
-      return { agent: gone, stopped: held.figures.open, stops: [] };
+      return { agent: gone, stopped: held.figures.open, stops: [], left: [] };
     },
     "rules.list": () => ({ rules: state.rules }),
     "rules.put": (rule) => {

@@ -1,6 +1,7 @@
 /* Text about agents and the rules for them. What an agent says about itself is never part of it. */
-import type { SettingsText } from "$lib/bindings";
+import type { LeftEntries, SettingsText } from "$lib/bindings";
 import { count, plural } from "$lib/format/count";
+import { leftEntries } from "./left-entries";
 
 export const agentsText = {
   title: "Agents",
@@ -105,10 +106,10 @@ export const agentsText = {
     reasonHint: "Optional; shown to the agent and kept in the audit log",
     keep: "Keep it",
     revoke: (name: string) => `Revoke ${name}`,
-    done: (name: string, stopped: number) =>
-      stopped === 0
+    done: (name: string, stopped: number, left: readonly LeftEntries[]) =>
+      (stopped === 0
         ? `${name} is revoked`
-        : `${name} is revoked; ${plural(stopped, "task was", "tasks were")} asked to cancel`,
+        : `${name} is revoked; ${plural(stopped, "task was", "tasks were")} asked to cancel`) + leftEntries(left),
     refused: (n: number) => `${plural(n, "server", "servers")} refused to cancel:`,
     asked: (n: number) => `${plural(n, "task was", "tasks were")} asked to cancel. The list shows the outcome of each.`,
   },

@@ -1,7 +1,8 @@
 /* Text of the servers screen. What a server says is never part of it. */
-import type { UsualResult } from "$lib/bindings";
+import type { LeftEntries, UsualResult } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
 import { shortTokens } from "$lib/format/tokens";
+import { leftEntries } from "./left-entries";
 
 interface OnServer {
   readonly agent: string | null;
@@ -312,8 +313,8 @@ export const serversText = {
     secrets: "Its secrets are deleted from the keychain.",
     keep: "Keep the server",
     remove: (name: string) => `Remove ${name}`,
-    removed: (name: string, lost: number) =>
-      lost === 0 ? `Removed ${name}` : `Removed ${name}; ${plural(lost, "task")} lost`,
+    removed: (name: string, lost: number, left: readonly LeftEntries[]) =>
+      (lost === 0 ? `Removed ${name}` : `Removed ${name}; ${plural(lost, "task")} lost`) + leftEntries(left),
     changed: (n: number) => `Now ${plural(n, "task is", "tasks are")} open. Check again before you remove it.`,
   },
 

@@ -22,6 +22,7 @@ use ts_rs::TS;
 
 use super::Nothing;
 use super::budgets::known_program;
+use super::left_entries::{GoneName, LeftEntries};
 use super::tasks::cancel::CancelOutcomeDto;
 use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
@@ -95,6 +96,8 @@ pub struct AgentRevoked {
     pub stopped: u64,
     /// What became of each of them so far, at most a page.
     pub stops: Vec<CancelOutcomeDto>,
+    /// Entries of agent programs that still connect as it.
+    pub left: Vec<LeftEntries>,
 }
 
 impl Api {
@@ -188,7 +191,8 @@ impl Api {
         let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;
         let agent = self.find_agent(&agent.id.to_string()).await?;
         let tallies = self.registry.tallies().await?;
-        Ok(AgentRevoked { agent: self.agent_facts(&agent, &tallies), stopped, stops })
+        let left = self.left_entries(GoneName::Agent(&agent.name)).await;
+        Ok(AgentRevoked { agent: self.agent_facts(&agent, &tallies), stopped, stops, left })
     }
 
     /// All agents as they are shown, those with access first.

@@ -21,6 +21,7 @@ use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::left_entries::{GoneName, LeftEntries};
 use super::{Nothing, OneServer};
 use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
@@ -103,6 +104,8 @@ pub struct ServerRemoved {
     pub name: String,
     /// Open tasks that are lost with it.
     pub lost_tasks: u64,
+    /// Entries of agent programs that still lead to it.
+    pub left: Vec<LeftEntries>,
 }
 
 impl Api {
@@ -253,7 +256,8 @@ impl Api {
         }
         live.engine.forget_sign_in(&server).await;
         forget_secrets(live, server.id, secret_names(&server.address).iter());
-        Ok(ServerRemoved { name: server.name, lost_tasks: open })
+        let left = self.left_entries(GoneName::Server(&server.name)).await;
+        Ok(ServerRemoved { name: server.name, lost_tasks: open, left })
     }
 
     /// A server as it is shown, with its figures out of those of all tasks.

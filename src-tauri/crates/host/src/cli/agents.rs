@@ -20,7 +20,7 @@ use super::input::prompt;
 use super::output::screen::Screen;
 use super::output::sentences::one_line;
 use super::output::table::{TableCell, TableLayout, text, toned};
-use super::output::{sentences, table};
+use super::output::{left_entries, sentences, table};
 use super::tasks::cancel;
 use crate::agent_access::token_file;
 use crate::app::core_client::CoreClient;
@@ -115,6 +115,7 @@ async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config
         return Ok(if refused { Code::Refused.exit() } else { DONE });
     }
     screen.line(&format!("Agent `{name}` no longer has access."));
+    left_entries::print("connect as it", &revoked.left, screen);
     if revoked.stopped == 0 {
         screen.line("It had no open tasks.");
         return Ok(DONE);

@@ -4,6 +4,7 @@
 //! them.
 
 pub(crate) mod exit_code;
+pub(crate) mod left_entries;
 pub(crate) mod run_limits;
 pub(crate) mod screen;
 pub(crate) mod sentences;

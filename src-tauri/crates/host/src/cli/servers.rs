@@ -23,7 +23,7 @@ use super::input::prompt;
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, quoted, shell_word};
 use super::output::table::{TableCell, TableLayout, text, toned};
-use super::output::{sentences, table};
+use super::output::{left_entries, sentences, table};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
@@ -281,6 +281,7 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> Co
         screen.json(&removed)?;
     } else {
         screen.line(&format!("Removed `{}`. Its tasks stay on record.", removed.name));
+        left_entries::print("lead to it", &removed.left, screen);
     }
     Ok(DONE)
 }

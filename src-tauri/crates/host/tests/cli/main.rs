@@ -20,6 +20,7 @@ mod control_commands;
 mod halt;
 mod home;
 mod impostors;
+mod left_entries;
 mod listener;
 mod notifications;
 mod resolve;
