@@ -20,7 +20,8 @@ export const STATES: Readonly<Record<HaltedTaskStateDto, { icon: IconName; tone:
 export const TALLY: readonly HaltedTaskStateDto[] = ["requested", "acknowledged", "confirmed", "notConfirmed", "open"];
 
 export const allOf = (counts: HaltedTaskCounts): number => TALLY.reduce((sum, state) => sum + counts[state], 0);
-export const mayRun = (counts: HaltedTaskCounts): number => allOf(counts) - counts.confirmed;
+/** Those that are not known to have ended. */
+export const unsettled = (counts: HaltedTaskCounts): number => allOf(counts) - counts.confirmed;
 
 export function placeOf({ server, agent, tool }: HaltOrderDto): string {
   const { places } = HALT;

@@ -35,6 +35,17 @@ export default {
     "no task": story(HaltScreen, {}, { fake: { halt: haltOf([], AT) } }),
     "one task": story(HaltScreen, {}, { fake: { halt: haltOf(tasks(1, ["confirmed"]), AT) } }),
     "thirty tasks": story(HaltScreen, {}, { fake: { halt: haltOf(tasks(30), AT) } }),
+    "contact with some ended": story(
+      HaltScreen,
+      {},
+      {
+        fake: {
+          halt: haltOf(tasks(11, ["notConfirmed", "requested", "confirmed"]), AT, {
+            counts: { requested: 4, acknowledged: 0, confirmed: 3, notConfirmed: 4, open: 0, beyondReach: 3 },
+          }),
+        },
+      },
+    ),
     "ten thousand tasks": () => story(HaltScreen, {}, { fake: { halt: haltOf(tasks(10_000), AT) } }),
     "on the way back": story(
       HaltScreen,

@@ -156,6 +156,19 @@ it("what_is_known_of_a_task_is_said_and_nothing_else", () => {
   expect(known(ended)).toMatch(/^Done \d\d:\d\d:\d\d, result held$/);
 });
 
+it("a_task_with_which_contact_ended_is_not_said_to_run", async () => {
+  const core = fake({ tasks: 28 });
+  const shown = haltOf(haltedTasks(makeRows(3, 0, STORY_NOW), ["notConfirmed", "confirmed", "requested"], AT), AT);
+  if (!shown.halt) throw new Error("a halt is made");
+  const { counts } = shown.halt;
+  core.state.halt = { ...shown, halt: { ...shown.halt, counts: { ...counts, beyondReach: counts.notConfirmed } } };
+  const page = show(HaltScreen, {}, core);
+  await page.find("small", "1 ended, 1 may still run, 1 out of reach.");
+  await page.find("label", "Go on although 1 task may still run and 1 is out of reach");
+  await page.close();
+  expect(HALT.stages.acknowledged.tick(0, 2)).toBe("Go on although 2 tasks are out of reach");
+});
+
 it("the_report_names_who_why_and_every_listed_task", () => {
   const tasks = haltedTasks(makeRows(2, 0, STORY_NOW), ["confirmed", "notConfirmed"], AT);
   const { halt } = haltOf(tasks, AT);

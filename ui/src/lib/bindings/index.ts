@@ -1262,7 +1262,9 @@ halt: HaltDto | null,
 unreadable: string | null, };
 
 /** How many tasks are in which state. */
-export type HaltedTaskCounts = { requested: number, acknowledged: number, confirmed: number, notConfirmed: number, open: number, };
+export type HaltedTaskCounts = { requested: number, acknowledged: number, confirmed: number, notConfirmed: number, open: number,
+/** Those of `notConfirmed` of which nothing more can be learnt, because contact with them ended. */
+beyondReach: number, };
 
 /** One task that the halt covers. */
 export type HaltedTaskDto = { id: string, server: string, agent: string | null, tool: string | null, state: HaltedTaskStateDto,

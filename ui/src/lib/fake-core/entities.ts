@@ -295,7 +295,7 @@ export function detail(row: TaskRow, requests: RequestDto[], now: number): TaskD
               : "fresh",
       since: row.lastSeenAt,
       failures: row.phase === "silent" ? 3 : 0,
-      last: null,
+      last: row.phase === "lost" ? "the server no longer knows the task" : null,
     },
     error: row.phase === "failed" ? { code: -32603, message: "the worker ran out of memory" } : null,
     result: row.resultBytes === null ? null : { bytes: row.resultBytes, isError: row.isError, state: "stored" },

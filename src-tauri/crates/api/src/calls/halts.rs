@@ -9,7 +9,7 @@ use domain::ids::HandleId;
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage};
 use domain::task::TaskHandle;
 use domain::task::status::halted::HaltedTaskState;
-use domain::task::status::{CancelRequest, Delivery, Phase};
+use domain::task::status::{CancelRequest, Delivery};
 use domain::time::Timestamp;
 use engine::StartHalt;
 use schemars::JsonSchema;
@@ -58,30 +58,10 @@ pub struct HaltRetried {
     pub asked: u64,
 }
 
-/// How many tasks may still run, and of how many of them nothing can be learnt any more.
-fn unsettled_words(unsettled: u64, unknown: u64) -> String {
-    let count = |many| crate::format::time::count(many, "task");
-    match unknown {
-        0 => format!("{} of this halt may still run", count(unsettled)),
-        _ if unknown >= unsettled => {
-            format!("whether {} of this halt still run cannot be known: contact with them ended", count(unsettled))
-        }
-        _ => format!(
-            "{} of this halt may still run, and whether {} do cannot be known: contact with them ended",
-            count(unsettled - unknown),
-            count(unknown)
-        ),
-    }
-}
-
-/// Whether no further word of it can come, though it did not end.
-fn is_beyond_reach(task: &HaltedTaskDto) -> bool {
-    task.state == HaltedTaskStateDto::NotConfirmed && matches!(task.phase.0, Phase::Lost | Phase::Unconfirmed)
-}
-
 /// A task of a halt, as last read.
 pub(crate) struct HaltedTask {
     shown: HaltedTaskDto,
+    state: HaltedTaskState,
     created: Timestamp,
     /// When its state changes if nothing is heard: a cancel is not confirmed then.
     pub(crate) until: Option<Timestamp>,
@@ -156,12 +136,10 @@ impl Api {
             && let Some(halt) = live.engine.halt_state().current
         {
             let tasks = self.halted_tasks(&halt, &mut self.names().await?).await?;
-            let unsettled = counts(tasks.values()).unsettled();
-            if unsettled > 0 {
-                let unknown = tasks.values().filter(|task| is_beyond_reach(&task.shown)).count();
+            if let Some(unsettled) = counts(tasks.values()).unsettled_words() {
                 return Err(ApiError::new(
                     Code::Refused,
-                    unsettled_words(unsettled, u64::try_from(unknown).unwrap_or(u64::MAX)),
+                    unsettled,
                     "`taskwarden halt` lists them; `taskwarden resume acknowledged --with-open` goes on all the same.",
                 ));
             }
@@ -296,6 +274,7 @@ impl Api {
         let asked = task.cancel_request().filter(|_| waits).map(|cancel| cancel.at);
         Ok(Some(HaltedTask {
             created: task.created,
+            state,
             until: asked.map(|at| at.plus(within)),
             shown: self.halted_task_dto(&task, state, names).await?,
         }))
@@ -363,7 +342,7 @@ impl Api {
 fn counts<'a>(tasks: impl Iterator<Item = &'a HaltedTask>) -> HaltedTaskCounts {
     let mut counts = HaltedTaskCounts::default();
     for task in tasks {
-        counts.add(task.shown.state);
+        counts.add(task.state, task.shown.phase.0);
     }
     counts
 }

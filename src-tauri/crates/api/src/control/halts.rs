@@ -107,7 +107,8 @@ impl Api {
             for id in &page {
                 let task = self.registry.handle(*id).await?.filter(|task| caller.token.reaches(task));
                 if let Some(task) = task {
-                    counts.add(task.halted_state(self.now(), self.policy.halt.confirm_within).into());
+                    let now = self.now();
+                    counts.add(task.halted_state(now, self.policy.halt.confirm_within), task.phase(now));
                 }
             }
             if page.len() < usize::try_from(rows).unwrap_or(usize::MAX) {

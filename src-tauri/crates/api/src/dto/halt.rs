@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::words::Word;
+use crate::format::time::count;
 
 /// What an order does where it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -176,23 +177,44 @@ pub struct HaltedTaskCounts {
     pub confirmed: u64,
     pub not_confirmed: u64,
     pub open: u64,
+    /// Those of `notConfirmed` of which nothing more can be learnt, because contact with them ended.
+    pub beyond_reach: u64,
 }
 
 impl HaltedTaskCounts {
-    pub(crate) const fn add(&mut self, state: HaltedTaskStateDto) {
+    pub(crate) const fn add(&mut self, state: HaltedTaskState, phase: Phase) {
         match state {
-            HaltedTaskStateDto::Requested => self.requested += 1,
-            HaltedTaskStateDto::Acknowledged => self.acknowledged += 1,
-            HaltedTaskStateDto::Confirmed => self.confirmed += 1,
-            HaltedTaskStateDto::NotConfirmed => self.not_confirmed += 1,
-            HaltedTaskStateDto::Open => self.open += 1,
+            HaltedTaskState::Requested => self.requested += 1,
+            HaltedTaskState::Acknowledged => self.acknowledged += 1,
+            HaltedTaskState::Confirmed => self.confirmed += 1,
+            HaltedTaskState::NotConfirmed => self.not_confirmed += 1,
+            HaltedTaskState::Open => self.open += 1,
+        }
+        if state.is_beyond_reach(phase) {
+            self.beyond_reach += 1;
         }
     }
 
-    /// How many tasks may still run.
+    /// How many tasks are not known to have ended.
     #[must_use]
     pub const fn unsettled(&self) -> u64 {
         self.requested + self.acknowledged + self.not_confirmed + self.open
+    }
+
+    /// How many tasks may still run, and of how many of them nothing more can be learnt: a sentence without a full stop.
+    /// `None` when all are known to have ended.
+    #[must_use]
+    pub fn unsettled_words(&self) -> Option<String> {
+        let (lost, may_run) = (self.beyond_reach, self.unsettled().saturating_sub(self.beyond_reach));
+        let (runs, does, them) = if lost == 1 { ("runs", "does", "it") } else { ("run", "do", "them") };
+        let (may, contact) = (count(may_run, "task"), format!("cannot be known, because contact with {them} ended"));
+        let lost_tasks = count(lost, "task");
+        match (may_run, lost) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("{may} may still run")),
+            (0, _) => Some(format!("whether {lost_tasks} still {runs} {contact}")),
+            (_, _) => Some(format!("{may} may still run, and whether {lost_tasks} {does} {contact}")),
+        }
     }
 }
 
@@ -230,5 +252,33 @@ impl HaltShown {
     #[must_use]
     pub const fn is_in_force(&self) -> bool {
         self.halt.is_some() || self.unreadable.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_task_is_not_told_as_one_that_may_still_run() {
+        let of = |tasks: &[(HaltedTaskState, Phase)]| {
+            let mut counts = HaltedTaskCounts::default();
+            tasks.iter().for_each(|(state, phase)| counts.add(*state, *phase));
+            counts.unsettled_words()
+        };
+        let (lost, refused) =
+            ((HaltedTaskState::NotConfirmed, Phase::Lost), (HaltedTaskState::NotConfirmed, Phase::Cancelling));
+        let (ended, asked) =
+            ((HaltedTaskState::Confirmed, Phase::Cancelled), (HaltedTaskState::Requested, Phase::Cancelling));
+        assert_eq!(of(&[ended]), None, "all are known to have ended");
+        assert_eq!(of(&[ended, asked, refused]).as_deref(), Some("2 tasks may still run"));
+        assert_eq!(
+            of(&[ended, lost]).as_deref(),
+            Some("whether 1 task still runs cannot be known, because contact with it ended")
+        );
+        assert_eq!(
+            of(&[asked, lost, lost]).as_deref(),
+            Some("1 task may still run, and whether 2 tasks do cannot be known, because contact with them ended")
+        );
     }
 }

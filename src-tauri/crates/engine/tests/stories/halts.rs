@@ -129,6 +129,23 @@ async fn a_call_that_began_to_leave_is_listed_and_cancelled_and_its_end_is_what_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_was_lost_before_the_halt_is_none_of_its_tasks() {
+    let (world, server, id, _) = with_agent().await;
+    server.reply_task("build", "t1", vec![PollReply::working(); 500]);
+    let lost = world.call(id, "build").await;
+    world.until(lost, "a task of its server", |handle| handle.view.task().is_some()).await;
+    server.forget("t1");
+    world.until_phase(lost, Phase::Lost).await;
+    server.reply_task("build", "t2", vec![PollReply::working(); 500]);
+    let open = world.call(id, "build").await;
+    world.until(open, "a task of its server", |handle| handle.view.task().is_some()).await;
+    let halt = world.engine.halt(everything(&HaltEffect::ALL)).await.expect("it is recorded");
+    let listed = world.registry.halted_tasks(halt.id, None, 10).await.expect("the list can be read");
+    assert_eq!(listed, [open], "nobody can ask the other one to cancel");
+    world.until_phase(open, Phase::Cancelled).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_halt_could_not_confirm_is_asked_again_and_what_ended_is_not() {
     let (world, server, id, _) = with_agent().await;
     server.reply_task("build", "t1", vec![PollReply::working(); 500]);

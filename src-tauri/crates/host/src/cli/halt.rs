@@ -210,12 +210,15 @@ fn print_halt(halt: &HaltDto, screen: &Screen) {
     for step in &halt.steps {
         screen.line(&format!("{} by {} at {}", stage_done(step.stage), one_line(&step.by), step.at));
     }
-    match halt.next_stage {
-        Some(RecoveryStageDto::Acknowledged) if counts.unsettled() > 0 => {
-            screen.line("Next, once you have seen what may still run: `taskwarden resume acknowledged --with-open`");
+    let unsettled = counts.unsettled_words().filter(|_| halt.next_stage == Some(RecoveryStageDto::Acknowledged));
+    match (halt.next_stage, unsettled) {
+        (Some(stage), Some(unsettled)) => {
+            let stage = stage_word(stage);
+            screen.line(&format!("Before you go on: {unsettled}."));
+            screen.line(&format!("Next, once you have seen that: `taskwarden resume {stage} --with-open`"));
         }
-        Some(stage) => screen.line(&format!("Next: `taskwarden resume {}`", stage_word(stage))),
-        None => screen.line("The halt is over."),
+        (Some(stage), None) => screen.line(&format!("Next: `taskwarden resume {}`", stage_word(stage))),
+        (None, _) => screen.line("The halt is over."),
     }
 }
 

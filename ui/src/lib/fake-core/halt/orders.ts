@@ -34,7 +34,7 @@ export function haltedTasks(
 }
 
 export function haltOf(tasks: readonly HaltedTaskDto[], at: number, change: Partial<HaltDto> = {}): HaltShown {
-  const counts = { requested: 0, acknowledged: 0, confirmed: 0, notConfirmed: 0, open: 0 };
+  const counts = { requested: 0, acknowledged: 0, confirmed: 0, notConfirmed: 0, open: 0, beyondReach: 0 };
   for (const task of tasks) counts[task.state] += 1;
   // As the core does: a stage lifts what it lets begin again; the calls are lifted with the whole halt.
   const stages = change.steps?.map(({ stage }) => stage) ?? [];

@@ -46,7 +46,8 @@ export const HALT = {
       agents === 0
         ? "Refused before they are sent."
         : `Refused before they are sent; ${plural(agents, "agent")} connected.`,
-    running: (open: string) => `${open} asked to cancel; results that still arrive are held.`,
+    running: (open: string) =>
+      `${open}. Each that has not ended by then is asked to cancel; results that still arrive are held.`,
     requests: (questions: number) =>
       questions === 0
         ? "None now; new ones wait."
@@ -143,8 +144,14 @@ export const HALT = {
   stages: {
     acknowledged: {
       title: "Know what ended",
-      note: (ended: number, open: number) => `${count(ended)} ended, ${count(open)} may still run.`,
-      tick: (open: number) => `Go on although ${plural(open, "task")} may still run`,
+      note: (ended: number, open: number, lost: number) =>
+        `${count(ended)} ended, ${count(open)} may still run${lost === 0 ? "" : `, ${count(lost)} out of reach`}.`,
+      tick: (open: number, lost: number) => {
+        const runs = `${plural(open, "task")} may still run`;
+        if (lost === 0) return `Go on although ${runs}`;
+        if (open === 0) return `Go on although ${plural(lost, "task is", "tasks are")} out of reach`;
+        return `Go on although ${runs} and ${count(lost)} ${lost === 1 ? "is" : "are"} out of reach`;
+      },
       button: "Go on",
     },
     requests: {

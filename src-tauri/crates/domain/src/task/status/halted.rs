@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::task::TaskHandle;
-use crate::task::status::CancelState;
+use crate::task::status::{CancelState, Phase};
 use crate::time::Timestamp;
 
 /// How far a halted task got.
@@ -37,10 +37,10 @@ impl HaltedTaskState {
         }
     }
 
-    /// Whether something may still run.
+    /// Whether nothing more can be learnt of a task in this state and phase: contact with it ended, and it did not.
     #[must_use]
-    pub const fn may_run(self) -> bool {
-        !matches!(self, Self::Confirmed)
+    pub const fn is_beyond_reach(self, phase: Phase) -> bool {
+        matches!(self, Self::NotConfirmed) && matches!(phase, Phase::Lost | Phase::Unconfirmed)
     }
 }
 

@@ -21,10 +21,10 @@ use crate::core::{EngineCore, then};
 use crate::decisions::halt::record;
 use crate::error::LedgerError;
 
-/// Open tasks that an order to cancel covers now.
+/// Open tasks that an order to cancel covers now. One that is over, or lost, cannot be asked any more.
 pub(super) fn targets(core: &EngineCore, is_covered: impl Fn(HaltedWork<'_>) -> bool) -> Vec<HandleId> {
     let open = core.ledger.all();
-    open.iter().filter(|handle| is_covered(work_of(handle))).map(|handle| handle.id).collect()
+    open.iter().filter(|handle| !handle.is_over() && is_covered(work_of(handle))).map(|handle| handle.id).collect()
 }
 
 /// Puts calls that had begun to leave on record, and asks everything that is to be cancelled. What it returns ends when
