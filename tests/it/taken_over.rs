@@ -158,3 +158,16 @@ fn a_process_whose_keeper_does_not_answer_is_ended_and_the_audit_log_says_so() {
     bench.until("it is on record", || bench.audit().contains(&said));
     bench.call("again");
 }
+
+#[test]
+fn the_start_of_a_process_and_its_taking_over_are_on_record_with_its_number() {
+    let mut bench = Bench::open();
+    let on_record = |bench: &Bench, note: &str| bench.until(note, || bench.audit().contains(&format!("\"{note}\"")));
+    for pid in bench.both() {
+        on_record(&bench, &format!("process {pid}"));
+    }
+    bench.next_core();
+    for pid in bench.both() {
+        on_record(&bench, &format!("process {pid} of an earlier run was taken over"));
+    }
+}

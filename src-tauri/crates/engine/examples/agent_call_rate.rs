@@ -68,7 +68,9 @@ impl Connector for Instantly {
         };
         let events = Box::pin(futures::stream::pending());
         let id = ConnectionId::from_random(1);
-        Box::pin(async move { Ok(Connected { id, upstream: Arc::new(Self), negotiated, child: None, events }) })
+        Box::pin(async move {
+            Ok(Connected { id, upstream: Arc::new(Self), negotiated, child: None, is_resumed: false, events })
+        })
     }
 }
 

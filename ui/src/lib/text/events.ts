@@ -101,7 +101,10 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   serverAdded: ({ who, server }) => `${who} added ${server}`,
   serverAllowed: ({ who, server }) => `${who} allowed contact with ${server}`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,
-  processStarted: ({ server }) => `A process of ${server} was started`,
+  processStarted: ({ server }, note) =>
+    note.endsWith("taken over")
+      ? `A process of ${server} from an earlier run was taken over`
+      : `A process of ${server} was started`,
   processEnded: ({ who, server, actor }) =>
     actor === "person"
       ? `${who} ended the process of ${server}`

@@ -373,6 +373,8 @@ pub struct Connected {
     pub child: Option<u32>,
     /// What the server says unasked. Ends after `Closed`.
     pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
+    /// An earlier run of the core started the child.
+    pub is_resumed: bool,
 }
 
 pub trait Connector: Send + Sync + 'static {

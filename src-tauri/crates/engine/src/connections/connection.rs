@@ -151,6 +151,11 @@ impl ServerConnection {
             era: RwLock::new(None),
             leases: LeaseCount::default(),
             observed,
+    /// For the actor only: whether the process is there could not be seen, and is looked at again.
+    pub(crate) fn take_over_later(&self) {
+        self.is_taking_over.store(true, Ordering::Release);
+    }
+
             is_ended: AtomicBool::new(false),
             is_taking_over: AtomicBool::new(false),
             leave,

@@ -1,6 +1,8 @@
 //! Takes over a process that an earlier run left running and that no open task needs (ruling 16), or ends it.
 //!
-//! No process is started for that. Whose connections are opened for it at a start is in `servers/open_connection.rs`.
+//! Whether it is the process that is wanted is told by its secrets, among others: while these cannot be read, because the
+//! keychain is locked, it is left as it is. No process is started for that. Whose connections are opened for it at a start
+//! is in `servers/open_connection.rs`.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::{Connected, ConnectionSpec, UpstreamError};
@@ -9,7 +11,8 @@ use domain::server::Server;
 use crate::connections::connection_key::ConnectionKey;
 use crate::core::EngineCore;
 
-/// Connects to the process that an earlier run left, and to no other. Where that fails, what is left of it is ended.
+/// Connects to the process that an earlier run left, and to no other. Where that fails, what is left of it is ended,
+/// unless the secrets of its server cannot be read yet.
 pub(crate) async fn take_over(
     core: &EngineCore,
     server: &Server,
@@ -18,10 +21,16 @@ pub(crate) async fn take_over(
     let slot = core.take_over_slots.acquire().await;
     let outcome = core.connect(server, spec).await;
     drop(slot);
-    if outcome.is_err() {
-        tracing::warn!(server.name = %server.name, "a process of an earlier run could not be taken over; it is ended");
-        let key = ConnectionKey { server: server.id, seat: spec.seat };
-        end(core, key, "of an earlier run could not be taken over").await;
+    match &outcome {
+        Ok(_) => {}
+        Err(UpstreamError::Unauthorized { .. }) => {
+            tracing::warn!(server.name = %server.name, "a process of an earlier run waits for its secrets");
+        }
+        Err(_) => {
+            tracing::warn!(server.name = %server.name, "a process of an earlier run could not be taken over: it ends");
+            let key = ConnectionKey { server: server.id, seat: spec.seat };
+            end(core, key, "of an earlier run could not be taken over").await;
+        }
     }
     outcome
 }

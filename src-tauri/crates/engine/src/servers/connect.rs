@@ -20,6 +20,7 @@ use crate::connections::live_connection::LiveConnection;
 use crate::connections::observed::server_log::LogEvent;
 use crate::connections::task_needs::live_connections;
 use crate::servers::actor::ServerActor;
+use crate::servers::server_record::ProcessBegin;
 use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::task_lane::LaneUpdate;
@@ -151,13 +152,17 @@ impl ServerActor {
         }
         match outcome {
             Ok(connected) => self.up(connected),
+            Err(error @ UpstreamError::Unauthorized { .. }) if took_over => {
+                self.connection.take_over_later();
+                self.not_up(error);
+            }
             Err(_) if took_over => self.not_taken_over(),
             Err(error) => self.not_up(error),
         }
     }
 
     fn up(&mut self, connected: Connected) {
-        let Connected { id, upstream, negotiated, child, events } = connected;
+        let Connected { id, upstream, negotiated, child, is_resumed, events } = connected;
         self.tracker.session.clone_from(&negotiated.session);
         let since = self.core.time.now();
         let live = Arc::new(LiveConnection::new(id, upstream, negotiated, &self.server).of_process(child, since));
@@ -171,7 +176,7 @@ impl ServerActor {
         self.connection.set_live(Some(Arc::clone(&live)));
         tracing::info!(server.name = %self.server.name, "connected");
         self.note_remote(LogEvent::Connected);
-        self.remember(&live, child.is_some());
+        self.remember(&live, child.map(|pid| ProcessBegin { pid, is_resumed }));
         self.regain_calls(&live);
         self.settle_old_questions(&live);
         for handle in self.polls.handles() {
@@ -206,7 +211,12 @@ impl ServerActor {
 
     fn not_up(&mut self, error: UpstreamError) {
         self.tracker.failures = self.tracker.failures.saturating_add(1);
-        self.lose_old_calls(&[]);
+        // While its secrets cannot be read, the process of a local server may be there and work on its calls.
+        let may_be_kept = matches!(self.server.address, ServerAddress::Stdio { .. })
+            && matches!(error, UpstreamError::Unauthorized { .. });
+        if !may_be_kept {
+            self.lose_old_calls(&[]);
+        }
         let wait = self.pause_before_connect();
         match error {
             UpstreamError::Unauthorized { why, hint } => {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ids::ServerId;
 use domain::ports::{RegistryError, ServerUnit};
 use domain::server::{EraVerdict, Server};
 
@@ -13,9 +14,17 @@ use crate::core::EngineCore;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::finished_job::FinishedJob;
 
+/// A process that this core has now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessBegin {
+    pub(crate) pid: u32,
+    /// An earlier run of the core started it.
+    pub(crate) is_resumed: bool,
+}
+
 impl ServerActor {
     /// Stores what was negotiated, for the next start and for display.
-    pub(crate) fn remember(&self, live: &LiveConnection, started: bool) {
+    pub(crate) fn remember(&self, live: &LiveConnection, process: Option<ProcessBegin>) {
         let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, live.negotiated.clone());
         let connection = live.id;
         let fingerprint = self.server.address.fingerprint();
@@ -23,7 +32,7 @@ impl ServerActor {
         // An agent's own session is nobody else's to resume.
         let shared = self.connection.key.seat.is_none();
         self.jobs.push(Box::pin(async move {
-            let learnt = update_server(&core, id, started, |server| {
+            let learnt = update_server(&core, id, process, |server| {
                 if shared && server.address.fingerprint() == fingerprint {
                     server.verdict = Some(verdict.clone());
                     server.negotiated = Some(negotiated.clone());
@@ -46,7 +55,7 @@ impl ServerActor {
         }
         self.jobs.push(Box::pin(async move {
             if let Err(error) =
-                update_server(&core, id, false, |server| server.generation = server.generation.max(generation)).await
+                update_server(&core, id, None, |server| server.generation = server.generation.max(generation)).await
             {
                 tracing::error!(%error, "the new generation of a server could not be stored");
             }
@@ -58,8 +67,8 @@ impl ServerActor {
 /// Reads the row, changes it, and stores it when that made a difference. Names and addresses stay as they are.
 async fn update_server(
     core: &EngineCore,
-    id: domain::ids::ServerId,
-    started: bool,
+    id: ServerId,
+    process: Option<ProcessBegin>,
     change: impl Fn(&mut Server),
 ) -> Result<(), RegistryError> {
     // Only a configured server: one that was removed since must not come back.
@@ -67,21 +76,23 @@ async fn update_server(
     let Some(before) = configured.into_iter().find(|server| server.id == id) else { return Ok(()) };
     let mut server = before.clone();
     change(&mut server);
-    let audit = if started {
-        vec![AuditEvent {
-            at: core.time.now(),
-            actor: Actor::System("follow"),
-            verb: Verb::ProcessStarted,
-            subject: Subject::Server(id),
-            note: String::new(),
-        }]
-    } else {
-        Vec::new()
-    };
+    let audit: Vec<AuditEvent> = process.map(|process| begun(core, id, process)).into_iter().collect();
     if server == before {
         return if audit.is_empty() { Ok(()) } else { core.registry.record(audit).await };
     }
     let seq = core.registry.put_server(ServerUnit { server, audit }).await?;
     core.effects.commits.committed(seq);
     Ok(())
+}
+
+/// That this core has a process now, by its number: what a halt or a person ends later has the same.
+fn begun(core: &EngineCore, server: ServerId, ProcessBegin { pid, is_resumed }: ProcessBegin) -> AuditEvent {
+    let taken_over = if is_resumed { " of an earlier run was taken over" } else { "" };
+    AuditEvent {
+        at: core.time.now(),
+        actor: Actor::System("follow"),
+        verb: Verb::ProcessStarted,
+        subject: Subject::Server(server),
+        note: format!("process {pid}{taken_over}"),
+    }
 }

@@ -269,6 +269,23 @@ async fn a_task_found_on_an_agents_line_is_that_agents_and_what_lives_elsewhere_
     people.list(&[]);
     own.reply_task("work", "t1", vec![PollReply::working()]);
     let mine = world.handle_of(call(agent, id, "work")).await;
+#[tokio::test(start_paused = true)]
+async fn a_process_whose_secrets_cannot_be_read_yet_is_left_alone_and_taken_over_once_they_can() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    seats.kept.lock().push(agent);
+    let locked = UpstreamError::Unauthorized { why: "the keychain is locked".into(), hint: "Unlock it.".into() };
+    own.refuse_connections(Some(locked));
+    world.restart().await;
+    world.until_true("it was looked for", || !own_lines(&seats).is_empty()).await;
+    world.pass(60 * SECOND).await;
+    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0], "nothing is known against it");
+    own.refuse_connections(None);
+    world.until_true("it is taken over", || own.connection().is_some()).await;
+    assert_eq!(own_lines(&seats), [true, true], "and none was started");
+    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0]);
+}
+
     world.until_true("found", || world.engine.open_tasks(agent).len() == 2).await;
     let found = world.all().await.into_iter().find(|handle| handle.id != mine).expect("there are two");
     assert_eq!((found.agent, found.seat, found.given), (Some(agent), Some(agent), None), "attributed, and not given");

@@ -162,7 +162,7 @@ impl McpConnector {
         log: Option<LogMessages>,
     ) -> Connected {
         let id = ConnectionId::from_random((self.draw)());
-        let child = opened.child;
+        let (child, is_resumed) = (opened.child, opened.regained.is_some());
         // A child that is resumed goes on asking what it was told in its handshake.
         let abilities = opened.regained.as_ref().map_or(abilities, |resumed| resumed.abilities);
         let surroundings = ConnectionParts {
@@ -174,7 +174,7 @@ impl McpConnector {
         };
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, surroundings);
         self.forwarder.add(&connection);
-        Connected { id, upstream: Arc::new(McpUpstream::new(connection)), negotiated, child, events }
+        Connected { id, upstream: Arc::new(McpUpstream::new(connection)), negotiated, child, is_resumed, events }
     }
 }
 

@@ -68,7 +68,7 @@ impl ScriptedServer {
         let child = state.session_per_connection.then_some(4_711);
         drop(state);
         let upstream = Arc::new(ScriptedUpstream { server: self, id });
-        Ok(Connected { id, upstream, negotiated, child, events: Box::pin(events) })
+        Ok(Connected { id, upstream, negotiated, child, is_resumed: false, events: Box::pin(events) })
     }
 }
 
