@@ -47,6 +47,7 @@ mod torture_clock;
 mod torture_disk;
 mod torture_sessions;
 mod transcript;
+mod unknown_tasks;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_core-under-test");

@@ -124,6 +124,10 @@ impl Upstream for Instantly {
         Box::pin(async { Ok(()) })
     }
 
+    fn refuse_question(&self, _token: String) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     fn answer_text(&self, _task: Option<&UpstreamTaskId>, _answers: &[AnswerToSend]) -> Option<RawText> {
         None
     }

@@ -53,6 +53,8 @@ pub enum EngineAction {
         /// Which key or token, the choice, and the content.
         answers: Vec<(String, AnswerAction, Option<String>)>,
     },
+    /// Refused a question.
+    RefuseQuestion(String),
     /// Asked the server to cancel a task.
     Cancel(UpstreamTaskId),
     /// Read the list.

@@ -1508,8 +1508,6 @@ createdAt: string,
 /** When nothing more was expected of it. */
 endedAt: string | null, };
 
-/** A server that was meant and is left as it is. */
-export type LeftOutServer = { name: string,
 /** Entries of one file that lead to what is gone. */
 export type LeftEntries = {
 /** The program's word, such as `claude-code`. */
@@ -1519,6 +1517,8 @@ entries: Array<string>,
 /** Whether `clients undo` takes them back; others were written by somebody else. */
 undo: boolean, };
 
+/** A server that was meant and is left as it is. */
+export type LeftOutServer = { name: string,
 /** Why, as a sentence without a full stop. */
 why: string, };
 
@@ -2656,7 +2656,7 @@ level: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" 
 /** Which part of the server says it. */
 logger: string | null, text: string, } | { "kind": "skipped", count: number, } | { "kind": "started", pid: number, } | { "kind": "resumed", pid: number, } | { "kind": "ended", code: number | null, signal: number | null,
 /** Taskwarden ended it. */
-byUs: boolean, } | { "kind": "connected" } | { "kind": "disconnected" } | { "kind": "asked", by: string, act: "restart" | "end" | "change", };
+byUs: boolean, } | { "kind": "connected" } | { "kind": "disconnected" } | { "kind": "asked", by: string, act: "restart" | "end" | "change", } | { "kind": "questionRefused" };
 
 /** One line of the log. */
 export type ServerLogLine = { number: number,

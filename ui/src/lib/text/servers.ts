@@ -189,6 +189,7 @@ export const serversText = {
         end: (who: string) => `${who} ended its process`,
         change: (who: string) => `${who} changed how it is reached`,
       },
+      questionRefused: "Its question was refused: it named a task that is not open here",
       ofAgent: (text: string, agent: string) => `${text} (own process of ${agent})`,
     },
   },

@@ -427,6 +427,8 @@ pub trait Upstream: Send + Sync + 'static {
     ) -> PortFuture<'_, Result<(), UpstreamError>>;
     /// The message that carries these answers, for people to read; never sent. `None` when they do not go together.
     fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText>;
+    /// Refuses a live question with an error: it named a task that is not open here.
+    fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>>;
     /// Asks the server to cancel a task. In the 2025 dialect the reply is an observation.
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>>;
     /// One page of the server's own list; `Unsupported` where there is none.

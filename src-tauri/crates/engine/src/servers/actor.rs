@@ -126,7 +126,8 @@ impl ServerActor {
         let now = Instant::now();
         self.retry_connect(now);
         self.land_progress(now);
-        self.early_events.forget(now);
+        self.check_when_due(now);
+        self.end_early_events(now);
         self.bring_up_questions();
         if self.watch_at.is_some_and(|at| at <= now) {
             self.watch_at = None;

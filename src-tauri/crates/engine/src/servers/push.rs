@@ -1,7 +1,8 @@
 //! What a server pushes, brought to the task it is about, in the order of arrival.
 //!
 //! Pushes enter through the same `observe` as polls. Progress is throttled, and the last one is always stored. An event
-//! of a task that is not known yet waits a moment, because a push may be faster than the reply that creates the task.
+//! of a task that is not known yet waits a moment, because a push may be faster than the reply that creates the task. Of
+//! what waited in vain a question alone is not dropped: it is put to the calls in flight, or refused.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use domain::task::status::TaskStatus;
 use domain::task::{LiveOutcome, TaskHandle};
 use tokio::time::Instant;
 
+use crate::connections::live_connection::LiveConnection;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::poll_queue::poll_delay;
@@ -74,7 +76,44 @@ impl ServerActor {
     }
 
     fn keep_early(&mut self, task: UpstreamTaskId, event: UpstreamEvent) {
-        self.early_events.keep(Instant::now() + self.core.policy.backoff_last, task, event);
+        // The server of a question waits for the answer; a reply that is on its way comes at once.
+        let is_question = matches!(event, UpstreamEvent::Question(..));
+        let policy = &self.core.policy;
+        let wait = if is_question { policy.promote_after } else { policy.backoff_last };
+        if let Some(oldest) = self.early_events.keep(Instant::now() + wait, task, event) {
+            self.unclaimed(oldest);
+        }
+    }
+
+    /// Ends the wait of events whose task did not come.
+    pub(crate) fn end_early_events(&mut self, now: Instant) {
+        for event in self.early_events.end(now) {
+            self.unclaimed(event);
+        }
+    }
+
+    /// An event of a task that is not open here. A question may be that of a call in flight: a server may give a task its
+    /// id, and ask, before it replies to the call. Without such a call nobody can be asked.
+    fn unclaimed(&mut self, event: UpstreamEvent) {
+        let UpstreamEvent::Question(_, question) = event else { return };
+        // With its connection the server's wait for an answer is over.
+        let Some(live) = self.connection.live().filter(|live| live.id == question.connection) else { return };
+        let mut calls = self.by_age(self.connection.in_flight_on(&live).into_iter().collect()).into_iter();
+        match calls.next() {
+            Some(first) => self.apply(first, LaneUpdate::Asked(Box::new(question), calls.collect())),
+            None => self.refuse_question(live, question.token),
+        }
+    }
+
+    /// Refuses a question about a task that is not open here, so that its server does not wait for ever.
+    fn refuse_question(&self, live: Arc<LiveConnection>, token: String) {
+        self.connection.observed.log.question_refused(self.connection.key.seat, self.core.time.now());
+        self.jobs.push(Box::pin(async move {
+            if let Err(error) = live.upstream.refuse_question(token).await {
+                tracing::debug!(%error, "a question about a task that is not open could not be refused");
+            }
+            FinishedJob::Done
+        }));
     }
 
     fn subject(&self, subject: &UpstreamSubject) -> Option<HandleId> {
@@ -180,6 +219,7 @@ impl ServerActor {
     fn withdrawn(&mut self, token: &str) {
         self.waiting_questions.forget(token);
         let Some(live) = self.connection.live() else { return };
+        self.early_events.forget_question(token);
         // A question may still be on its way into its task: every open handle of the connection gets the withdrawal,
         // which waits behind the question.
         for handle in self.core.ledger.of_connection(self.connection.key) {

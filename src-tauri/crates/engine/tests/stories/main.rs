@@ -43,4 +43,5 @@ mod signed_log;
 mod standing_answers;
 mod task_spans;
 mod time_limits;
+mod unknown_tasks;
 mod world;

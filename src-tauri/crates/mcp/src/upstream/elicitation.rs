@@ -136,6 +136,16 @@ impl Connection {
         }
     }
 
+    /// Refuses an open question: it named a task that is not open here, so nobody can be asked.
+    pub(crate) async fn refuse_question(&self, token: &str) -> Result<(), UpstreamError> {
+        if self.questions.lock().pending.remove(token).is_none() {
+            return Err(UpstreamError::ChannelGone);
+        }
+        let why = "no task with the related task id is open at this client".to_owned();
+        let sent = self.link.respond(token, Response::Error(INVALID_PARAMS, why)).await;
+        sent.map_err(|failed| upstream_error(failed, &self.policy))
+    }
+
     /// What a message is about: what it says itself, else the request of its stream, else the only call or task on
     /// this connection, else the only task that wants input while no call is in flight.
     pub(crate) fn subject(&self, related: Option<&UpstreamTaskId>, on: Option<RequestTag>) -> UpstreamSubject {

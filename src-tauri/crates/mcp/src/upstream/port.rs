@@ -94,6 +94,10 @@ impl Upstream for McpUpstream {
         Box::pin(async move { self.0.answer(task.as_ref(), &answers).await })
     }
 
+    fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async move { self.0.refuse_question(&token).await })
+    }
+
     fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
         self.0.answer_text(task, answers)
     }

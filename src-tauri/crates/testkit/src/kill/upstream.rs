@@ -84,6 +84,10 @@ impl Upstream for KillPointUpstream {
         Box::pin(self.points.around("upstream.answer", self.inner.answer(task, answers)))
     }
 
+    fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.points.around("upstream.refuse_question", self.inner.refuse_question(token)))
+    }
+
     fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
         self.inner.answer_text(task, answers)
     }

@@ -189,6 +189,10 @@ impl Upstream for ScriptedUpstream {
         })
     }
 
+    fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.ask(EngineAction::RefuseQuestion(token)))
+    }
+
     fn answer_text(&self, _task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
         let contents = answers.iter().map(|answer| answer.content.as_ref().map_or("null", Payload::as_str));
         let text = format!("[{}]", contents.collect::<Vec<_>>().join(","));

@@ -85,6 +85,7 @@ describe("the lines of a log", () => {
     expect(of({ kind: "ended", code: 3, signal: null, byUs: false })).toBe("The process ended with code 3");
     expect(of({ kind: "ended", code: null, signal: 9, byUs: false })).toBe("The process was ended by signal 9");
     expect(of({ kind: "ended", code: 0, signal: null, byUs: true })).toBe("The process was ended by Taskwarden");
+    expect(of({ kind: "questionRefused" })).toBe("Its question was refused: it named a task that is not open here");
     expect(of({ kind: "started", pid: 7 }, "codex")).toBe("Started as process 7 (own process of codex)");
     expect(asText([{ number: 1, at: null, agent: null, event: { kind: "started", pid: 7 } }])).toBe(
       "[Started as process 7]",

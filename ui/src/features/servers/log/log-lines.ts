@@ -99,6 +99,8 @@ export function eventText({ event, agent }: ServerLogLine): string {
         return words.disconnected;
       case "asked":
         return words.asked[event.act](event.by);
+      case "questionRefused":
+        return words.questionRefused;
       default:
         return event satisfies never;
     }

@@ -109,6 +109,8 @@ pub enum ServerLogEvent {
         #[ts(inline)]
         act: ServerActDto,
     },
+    /// A question of the server was refused, because it named a task that is not open here.
+    QuestionRefused,
 }
 
 /// How the requests to a server went in this run of the core.
@@ -225,6 +227,7 @@ impl From<LogEvent> for ServerLogEvent {
             LogEvent::Connected => Self::Connected,
             LogEvent::Disconnected => Self::Disconnected,
             LogEvent::Asked(by, act) => Self::Asked { by: by.to_string(), act: act.into() },
+            LogEvent::QuestionRefused => Self::QuestionRefused,
         }
     }
 }

@@ -56,6 +56,8 @@ pub enum LogEvent {
     Disconnected,
     /// A person asked for this.
     Asked(PersonId, ServerAct),
+    /// A question of the server was refused, because it named a task that is not open here.
+    QuestionRefused,
 }
 
 /// Lines of a log, oldest first.
@@ -112,6 +114,11 @@ impl ServerLog {
         self.put(Some(now), None, LogEvent::Asked(by.clone(), act));
     }
 
+    /// A question named a task that is not open here.
+    pub(crate) fn question_refused(&self, seat: Option<AgentId>, now: Timestamp) {
+        self.put(Some(now), seat, LogEvent::QuestionRefused);
+    }
+
     fn put(&self, at: Option<Timestamp>, seat: Option<AgentId>, what: LogEvent) {
         let mut kept = self.kept.lock();
         kept.newest += 1;
@@ -147,7 +154,8 @@ fn cost(what: &LogEvent) -> usize {
         | LogEvent::Ended(_)
         | LogEvent::Connected
         | LogEvent::Disconnected
-        | LogEvent::Asked(..) => 0,
+        | LogEvent::Asked(..)
+        | LogEvent::QuestionRefused => 0,
     };
     text + ENTRY_BYTES
 }

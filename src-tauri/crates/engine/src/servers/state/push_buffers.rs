@@ -16,11 +16,11 @@ const EARLY_EVENTS_MAX: usize = 64;
 pub(crate) struct EarlyEvents(VecDeque<(Instant, UpstreamTaskId, UpstreamEvent)>);
 
 impl EarlyEvents {
-    pub(crate) fn keep(&mut self, until: Instant, task: UpstreamTaskId, event: UpstreamEvent) {
-        if self.0.len() >= EARLY_EVENTS_MAX {
-            self.0.pop_front();
-        }
+    /// Keeps an event until then; returns the oldest one where there is no room for both.
+    pub(crate) fn keep(&mut self, until: Instant, task: UpstreamTaskId, event: UpstreamEvent) -> Option<UpstreamEvent> {
+        let oldest = if self.0.len() >= EARLY_EVENTS_MAX { self.0.pop_front() } else { None };
         self.0.push_back((until, task, event));
+        oldest.map(|(_, _, event)| event)
     }
 
     /// Takes what was said about a task that is known now.
@@ -31,16 +31,22 @@ impl EarlyEvents {
         mine.into_iter().map(|(_, _, event)| event).collect()
     }
 
-    /// Forgets what waited long enough.
-    pub(crate) fn forget(&mut self, now: Instant) {
-        while self.0.front().is_some_and(|(until, _, _)| *until <= now) {
-            self.0.pop_front();
-        }
+    /// Takes what waited long enough, in the order of arrival.
+    pub(crate) fn end(&mut self, now: Instant) -> Vec<UpstreamEvent> {
+        let (over, others): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.0).into_iter().partition(|(until, _, _)| *until <= now);
+        self.0 = others;
+        over.into_iter().map(|(_, _, event)| event).collect()
     }
 
-    /// When the next one is forgotten.
+    /// The server took a question back.
+    pub(crate) fn forget_question(&mut self, token: &str) {
+        self.0.retain(|(_, _, event)| !matches!(event, UpstreamEvent::Question(_, asked) if asked.token == token));
+    }
+
+    /// When the next one has waited long enough.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.0.front().map(|(until, _, _)| *until)
+        self.0.iter().map(|(until, _, _)| *until).min()
     }
 }
 

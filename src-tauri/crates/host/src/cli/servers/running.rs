@@ -112,6 +112,7 @@ fn said(event: &ServerLogEvent) -> String {
             ServerActDto::End => format!("{} ended its process", one_line(by)),
             ServerActDto::Change => format!("{} changed how it is reached", one_line(by)),
         },
+        ServerLogEvent::QuestionRefused => "its question was refused: it named a task that is not open here".into(),
     }
 }
 

@@ -63,6 +63,31 @@ async fn declining_and_dismissing_differ_and_send_no_content() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_about_a_task_that_is_not_open_is_refused_with_an_error_that_says_why() {
+    let mut rig = Rig::legacy(|_| Reply::Hold);
+    rig.asks("7", FORM, for_task("nobody"), None).await;
+    question(&mut rig).await;
+    rig.upstream.refuse_question("7".into()).await.expect("it is open");
+    let why = "no task with the related task id is open at this client";
+    let expected = json!({"error": {"code": -32602, "message": why}});
+    assert_eq!(rig.link.wire.lock().responded, [("7".to_owned(), expected)]);
+    let twice = rig.upstream.refuse_question("7".into()).await;
+    assert_eq!(twice, Err(UpstreamError::ChannelGone), "it is not open any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_answer_to_a_ping_shows_that_the_server_is_there() {
+    let rig = Rig::legacy(|sent| match &*sent.method {
+        "ping" => Reply::Error(json!({"code": -32601, "message": "method not found"})),
+        _ => Reply::Hold,
+    });
+    assert_eq!(rig.upstream.ping().await, Ok(()));
+    let silent = Rig::legacy(|_| Reply::Fail(LinkError::NoAnswer(Policy::default().reply_limit)));
+    let unreached = silent.upstream.ping().await;
+    assert!(matches!(unreached, Err(UpstreamError::Unreachable { .. })), "{unreached:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_question_belongs_to_the_stream_it_came_on() {
     let mut rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
