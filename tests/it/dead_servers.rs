@@ -1,17 +1,20 @@
-//! Servers that die while agents only listen: the core stays responsive, whatever the number of idle sessions.
+//! Servers that die while agents only listen: the core stays responsive, whatever the number of idle sessions. One that
+//! only agents use is told as down when it died, and as up when it is back.
 //!
 //! The cores of these tests run on two workers of the multi-thread runtime, with more listening sessions than workers:
 //! a loop that never yields is invisible to a paused clock and to a machine with many cores.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
-use tests::by_hand::Agent;
+use serde_json::{Value, json};
+use tests::by_hand::{Agent, Reply};
 use tests::gate::Gate;
 use tests::home::wait_for;
+use tests::peers::free_port;
 use tests::quiet_server::{QUIET_SERVER, children};
 
 use crate::PROGRAM;
@@ -97,4 +100,73 @@ fn the_core_answers_while_the_servers_of_eight_agents_die_at_once() {
         let listed = agent.in_session(session, "tools/list", &json!({})).result();
         assert!(listed["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "its server is back: {listed}");
     }
+}
+
+/// A server over HTTP, killed when it goes.
+struct Loopback(Child);
+
+impl Loopback {
+    fn start(port: u16, more: &[&str]) -> Self {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/it/dead_servers/loopback.py");
+        let mut command = Command::new("python3");
+        let child = command.args([script, &port.to_string()]).args(more).spawn().expect("python3 starts");
+        wait_for(
+            "it listens",
+            || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok(),
+            || format!("nobody listens on {port}"),
+        );
+        Self(child)
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until the health of the server is told as this.
+fn told_as(gate: &Gate, kind: &str) -> Value {
+    let health = || gate.home().json(["servers", "show", "plain", "--json"])["health"].clone();
+    wait_for(
+        &format!("it is told as {kind}"),
+        || Some(health()).filter(|health| health["kind"] == kind),
+        || format!("{}\ncore: {}", health(), gate.home().core_log()),
+    )
+}
+
+#[test]
+fn a_server_that_only_agents_use_is_told_as_down_when_it_dies_and_as_up_when_it_is_back() {
+    let (gate, port) = (Gate::open(PROGRAM), free_port());
+    let server = Loopback::start(port, &[]);
+    gate.add_server("plain", &["--url", &format!("http://127.0.0.1:{port}/mcp")]);
+    let agent = Agent::new(&gate.url("plain"), &gate.add_agent("bee"));
+    let (session, _) = agent.open("2025-11-25");
+    let call = || -> Reply { agent.in_session(&session, "tools/call", &json!({"name": "hello", "arguments": {}})) };
+    assert!(call().text.contains("hello"), "it works");
+    drop(server);
+    let failed = call().json();
+    assert!(failed.pointer("/result/isError") == Some(&Value::Bool(true)) || failed.get("error").is_some(), "{failed}");
+    let down = told_as(&gate, "down");
+    assert!(down["why"].as_str().is_some_and(|why| !why.is_empty()), "and why: {down}");
+    let listed = gate.home().run(["servers", "list"]);
+    assert!(listed.out.contains("down"), "the list says so too: {}", listed.out);
+    let _again = Loopback::start(port, &[]);
+    wait_for("a call gets through", || call().text.contains("hello").then_some(()), || gate.home().core_log());
+    told_as(&gate, "up");
+}
+
+#[test]
+fn a_server_whose_stream_broke_is_told_as_down_though_nobody_calls_it() {
+    let (gate, port) = (Gate::open(PROGRAM), free_port());
+    let opened = gate.home().path().join("opened");
+    let with_stream = [opened.to_str().expect("a path")];
+    let server = Loopback::start(port, &with_stream);
+    gate.add_server("plain", &["--url", &format!("http://127.0.0.1:{port}/mcp")]);
+    wait_for("its stream is open", || opened.exists().then_some(()), || gate.home().core_log());
+    drop(server);
+    told_as(&gate, "down");
+    let _again = Loopback::start(port, &with_stream);
+    told_as(&gate, "up");
 }

@@ -136,6 +136,10 @@ impl Upstream for Instantly {
         Box::pin(async { Ok(None) })
     }
 
+    fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(async { Err(UpstreamError::Unsupported("list tasks")) })
     }

@@ -57,6 +57,8 @@ pub enum EngineAction {
     RefuseQuestion(String),
     /// Asked the server to cancel a task.
     Cancel(UpstreamTaskId),
+    /// Asked whether it is there.
+    Ping,
     /// Read the list.
     List,
     /// Said which tasks are live.
@@ -104,6 +106,7 @@ pub(crate) struct ServerScript {
     listed: Vec<UpstreamTaskId>,
     read_failures: VecDeque<UpstreamError>,
     answer_failures: VecDeque<UpstreamError>,
+    ping_failure: Option<UpstreamError>,
     on_cancel: OnCancel,
     on_cancel_call: Result<(), UpstreamError>,
     acts: Vec<(Timestamp, EngineAction)>,
@@ -154,6 +157,7 @@ impl ScriptedServer {
             listed: Vec::new(),
             read_failures: VecDeque::new(),
             answer_failures: VecDeque::new(),
+            ping_failure: None,
             on_cancel: OnCancel::Obey,
             on_cancel_call: Ok(()),
             acts: Vec::new(),
@@ -329,6 +333,11 @@ impl ScriptedServer {
     /// The next answers fail like this.
     pub fn fail_answers(&self, errors: impl IntoIterator<Item = UpstreamError>) {
         self.state.lock().answer_failures.extend(errors);
+    }
+
+    /// The next ping fails like this.
+    pub fn fail_ping(&self, error: UpstreamError) {
+        self.state.lock().ping_failure = Some(error);
     }
 
     /// How stops of tasks are taken from now on.

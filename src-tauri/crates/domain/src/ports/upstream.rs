@@ -357,6 +357,8 @@ pub enum UpstreamEvent {
     PollSoon(UpstreamTaskId),
     /// The tools changed.
     ToolsChanged,
+    /// The stream on which it speaks unasked broke and cannot be opened again now: it may be out of reach.
+    StreamLost,
     /// The connection is over; always the last event.
     Closed(Closure),
 }
@@ -371,10 +373,10 @@ pub struct Connected {
     pub negotiated: Negotiated,
     /// Process id and process group of a child, for the record of leftovers (ruling 15).
     pub child: Option<u32>,
-    /// What the server says unasked. Ends after `Closed`.
-    pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
     /// An earlier run of the core started the child.
     pub is_resumed: bool,
+    /// What the server says unasked. Ends after `Closed`.
+    pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
 }
 
 pub trait Connector: Send + Sync + 'static {
@@ -425,12 +427,14 @@ pub trait Upstream: Send + Sync + 'static {
         task: Option<UpstreamTaskId>,
         answers: Vec<AnswerToSend>,
     ) -> PortFuture<'_, Result<(), UpstreamError>>;
-    /// The message that carries these answers, for people to read; never sent. `None` when they do not go together.
-    fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText>;
     /// Refuses a live question with an error: it named a task that is not open here.
     fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>>;
+    /// The message that carries these answers, for people to read; never sent. `None` when they do not go together.
+    fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText>;
     /// Asks the server to cancel a task. In the 2025 dialect the reply is an observation.
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>>;
+    /// Asks whether the server is there; any answer shows that it is. `Unsupported` where the dialect has no such request.
+    fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>>;
     /// One page of the server's own list; `Unsupported` where there is none.
     fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>>;
     /// The server's tools.

@@ -1,23 +1,26 @@
 //! Shared state of one server connection: health, calls in flight, the delivery lane, and requests to its actor.
 //!
-//! Only the actor (`servers/actor.rs`) changes connection and health; others read, and leave requests. Requests are
-//! levels in a set, not messages in a channel: none can be lost, and nobody who leaves one waits.
+//! Only the actor (`servers/actor.rs`) changes connection and health; others read, and leave requests
+//! (`connection/actor_requests.rs`).
+
+mod actor_requests;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::ids::{AgentId, ConnectionId, HandleId, PersonId, ServerId};
+use domain::ids::{AgentId, ConnectionId, HandleId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{ToolFacts, UpstreamError};
+use domain::ports::ToolFacts;
 use domain::server::tool_names::NotOfferedCounts;
-use domain::server::{Era, Server, ServerAct, ServerHealth};
+use domain::server::{Era, Server, ServerHealth};
 use domain::task::observation::Progress;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::connection::actor_requests::ActorRequests;
 use crate::connections::connection_key::ConnectionKey;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::connections::lease::LeaseCount;
@@ -34,25 +37,6 @@ pub(crate) struct PollRequest {
     pub(crate) poll_at: Option<Timestamp>,
     /// A person acted on it: it is polled soon after, regardless of the server's hint (ruling 46).
     pub(crate) person_acted: bool,
-}
-
-/// Requests to the actor.
-#[derive(Default)]
-pub(crate) struct ActorRequests {
-    /// Tasks to reconsider.
-    pub(crate) polls: HashMap<HandleId, PollRequest>,
-    /// A new configuration.
-    pub(crate) server: Option<Server>,
-    /// Try to connect now instead of at the planned time.
-    pub(crate) connect_now: bool,
-    /// A request that was no poll did not reach the server: why, and what a person can do.
-    pub(crate) unreached: Option<(String, String)>,
-    /// A request that was no poll was refused for want of a sign-in or a permission: why, and what a person can do.
-    pub(crate) unauthorized: Option<(String, String)>,
-    /// A person ended or restarted the server: who, and which.
-    pub(crate) act: Option<(PersonId, ServerAct)>,
-    /// A person signed in to the server, or out of it (false).
-    pub(crate) sign_in: Option<bool>,
 }
 
 /// Calls over a connection.
@@ -151,11 +135,6 @@ impl ServerConnection {
             era: RwLock::new(None),
             leases: LeaseCount::default(),
             observed,
-    /// For the actor only: whether the process is there could not be seen, and is looked at again.
-    pub(crate) fn take_over_later(&self) {
-        self.is_taking_over.store(true, Ordering::Release);
-    }
-
             is_ended: AtomicBool::new(false),
             is_taking_over: AtomicBool::new(false),
             leave,
@@ -170,6 +149,11 @@ impl ServerConnection {
     /// For the actor only: the process that it was opened for is there, or gone. Returns whether that was open.
     pub(crate) fn end_taking_over(&self) -> bool {
         self.is_taking_over.swap(false, Ordering::AcqRel)
+    }
+
+    /// For the actor only: whether the process is there could not be seen, and is looked at again.
+    pub(crate) fn take_over_later(&self) {
+        self.is_taking_over.store(true, Ordering::Release);
     }
 
     /// The person's name for the server.
@@ -320,21 +304,6 @@ impl ServerConnection {
         self.health.subscribe()
     }
 
-    /// Asks the actor to do this about one task.
-    pub(crate) fn request_poll(&self, id: HandleId, poll: PollRequest) {
-        {
-            let mut requests = self.requests.lock();
-            let wanted = requests.polls.entry(id).or_default();
-            wanted.soon |= poll.soon;
-            wanted.person_acted |= poll.person_acted;
-            wanted.poll_at = match (wanted.poll_at, poll.poll_at) {
-                (Some(one), Some(other)) => Some(one.min(other)),
-                (one, other) => one.or(other),
-            };
-        }
-        self.wake.notify_one();
-    }
-
     /// Hands the actor a new configuration.
     pub(crate) fn reconfigure(&self, server: Server) {
         *self.name.write() = Arc::from(server.name.as_str());
@@ -372,53 +341,10 @@ impl ServerConnection {
         self.wake.notify_one();
     }
 
-    /// Asks the actor to end or restart the server for a person.
-    pub(crate) fn request_act(&self, act: ServerAct, by: &PersonId) {
-        match act {
-            // Whoever looks at once must not see how it was before.
-            ServerAct::Restart | ServerAct::Change => self.set_health(ServerHealth::Connecting),
-            ServerAct::End => {}
-        }
-        self.requests.lock().act = Some((by.clone(), act));
-        self.wake.notify_one();
-    }
-
-    /// A person signed in to the server, or out of it.
-    pub(crate) fn request_sign_in(&self, is_in: bool) {
-        self.requests.lock().sign_in = Some(is_in);
-        self.wake.notify_one();
-    }
-
     /// For the actor only: a person ended the process.
     pub(crate) fn set_ended(&self, health: ServerHealth) {
         self.is_ended.store(true, Ordering::Release);
         self.set_health(health);
-    }
-
-    /// A request that was no poll failed: a server that calls, answers or cancels do not reach is not up, even if its
-    /// connection is.
-    pub(crate) fn request_failed(&self, error: &UpstreamError) {
-        match error {
-            UpstreamError::Unreachable { why, hint } => {
-                self.requests.lock().unreached = Some((why.clone(), hint.clone()));
-            }
-            UpstreamError::Unauthorized { why, hint } => {
-                self.requests.lock().unauthorized = Some((why.clone(), hint.clone()));
-            }
-            UpstreamError::RateLimited { .. }
-            | UpstreamError::UnknownTask
-            | UpstreamError::Refused(_)
-            | UpstreamError::MissingCapability(_)
-            | UpstreamError::Unsupported(_)
-            | UpstreamError::Unreadable { .. }
-            | UpstreamError::GivenUp
-            | UpstreamError::ChannelGone => return,
-        }
-        self.wake.notify_one();
-    }
-
-    pub(crate) fn take_requests(&self) -> ActorRequests {
-        std::mem::take(&mut *self.requests.lock())
     }
 
     pub(crate) fn register_call(&self, id: HandleId, in_flight: InFlightCall) -> Arc<InFlightCall> {

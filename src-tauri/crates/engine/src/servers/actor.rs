@@ -26,6 +26,7 @@ use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::poll_queue::PollQueue;
 use crate::servers::state::push_buffers::{EarlyEvents, ProgressThrottle};
 use crate::servers::state::question_buffer::WaitingQuestions;
+use crate::servers::state::reach_check::ReachCheck;
 use crate::servers::state::task_lane::{AppliedUpdate, LaneUpdate, TaskLanes};
 
 /// The actor of one connection.
@@ -47,6 +48,8 @@ pub(crate) struct ServerActor {
     pub(super) is_unhealthy: bool,
     /// Asked in a row to slow down.
     pub(super) slow_downs: u32,
+    /// When it is checked next that the server answers, because an agent's own connection did not reach it.
+    pub(super) check: ReachCheck,
     /// When the server's list is read next.
     pub(super) list_at: Option<Instant>,
     /// When the connection gets the new set of tasks to subscribe to.
@@ -86,6 +89,7 @@ impl ServerActor {
             unreachable: 0,
             is_unhealthy: false,
             slow_downs: 0,
+            check: ReachCheck::default(),
             list_at: None,
             watch_at: None,
             idle_at: None,
@@ -151,6 +155,7 @@ impl ServerActor {
         [
             self.next_poll_time(),
             self.tracker.retry_at(),
+            self.check.next(),
             self.list_at.filter(|_| !is_frozen),
             self.watch_at,
             self.idle_at,
@@ -173,6 +178,9 @@ impl ServerActor {
         }
         if let Some((why, hint)) = requests.unauthorized {
             self.refused_for_others(why, hint);
+        }
+        if requests.check {
+            self.check_soon();
         }
         if requests.connect_now {
             self.connect_now();
@@ -197,6 +205,7 @@ impl ServerActor {
             FinishedJob::Connected(outcome) => self.connected(*outcome),
             FinishedJob::Listed(found) => self.listed(found),
             FinishedJob::Remembered(connection) => self.remembered(connection),
+            FinishedJob::Checked(connection, answer) => self.checked(connection, answer),
             FinishedJob::Closed => self.closed_for_person(),
             FinishedJob::Done => {}
         }

@@ -2,17 +2,26 @@
 //!
 //! While a call is in flight the connection is kept, because the reply comes over it; single probes then find out
 //! whether the server is back. Connections that end by themselves are in `connect.rs`.
+//!
+//! People read the health of the shared connection. Where only agents' own connections are used it has nothing to say to
+//! the server, so what those learn makes it look for itself: one that did not reach the server has it checked, and one
+//! that did has a waiting connection opened. Only over HTTP: each child process is reached by itself. A stream that broke
+//! and cannot be opened again is a reason to check as well.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::server::ServerHealth;
+use domain::ids::ConnectionId;
+use domain::ports::UpstreamError;
+use domain::server::{ServerAddress, ServerHealth};
 use domain::task::status::Needs;
 use tokio::time::Instant;
 
+use crate::connections::connection::ServerConnection;
 use crate::connections::live_connection::LiveConnection;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
+use crate::servers::state::finished_job::FinishedJob;
 use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
@@ -51,6 +60,7 @@ impl ServerActor {
         if std::mem::take(&mut self.is_unhealthy) {
             self.paused_until = None;
             self.connection.set_health(ServerHealth::Up { since: self.core.time.now() });
+            self.tell_shared_reached();
             self.all_due();
             self.core.effects.deliveries.connection_restored(self.connection.key);
         }
@@ -62,6 +72,7 @@ impl ServerActor {
         if self.is_frozen() {
             return;
         }
+        self.tell_shared_unreached();
         self.unreachable = self.unreachable.saturating_add(1);
         if self.unreachable < self.core.policy.silent_misses || self.connection.live().is_none() {
             return;
@@ -93,9 +104,78 @@ impl ServerActor {
             return;
         }
         if self.polls.len() == 0 && self.connection.in_flight().is_empty() {
+            self.tell_shared_unreached();
             self.drop_connection(why, hint);
         } else {
             self.unreached(why, hint);
+        }
+    }
+
+    /// The shared connection to the server behind this agent's own one.
+    fn shared_of_seat(&self) -> Option<Arc<ServerConnection>> {
+        match (&self.server.address, self.connection.key.seat) {
+            (ServerAddress::Http { .. }, Some(_)) => self.core.connections.shared(self.server.id),
+            (ServerAddress::Http { .. } | ServerAddress::Stdio { .. }, _) => None,
+        }
+    }
+
+    /// An agent's own connection did not reach the server. That may be its own trouble, so it is no more than a reason
+    /// for the shared one to check.
+    pub(crate) fn tell_shared_unreached(&self) {
+        if let Some(shared) = self.shared_of_seat() {
+            shared.request_check();
+        }
+    }
+
+    /// An agent's own connection reached the server: the shared one need not wait to try again.
+    pub(crate) fn tell_shared_reached(&self) {
+        let Some(shared) = self.shared_of_seat() else { return };
+        if let ServerHealth::Down { retry_at: Some(_), .. } = shared.health() {
+            shared.connect_unless_open();
+        }
+    }
+
+    /// Checks soon that the server answers here, where that is not known to be otherwise.
+    pub(crate) fn check_soon(&mut self) {
+        if let ServerHealth::Up { .. } = self.connection.health() {
+            self.check.want(Instant::now(), self.core.policy.reconnect_busy_last);
+        }
+    }
+
+    pub(crate) fn check_when_due(&mut self, now: Instant) {
+        if !self.check.begins(now) {
+            return;
+        }
+        let Some(live) = self.connection.live() else { return self.check.end() };
+        let core = Arc::clone(&self.core);
+        self.jobs.push(Box::pin(async move {
+            let answer = core.ask(live.upstream.ping()).await;
+            FinishedJob::Checked(live.id, answer)
+        }));
+    }
+
+    /// A check is over. Whatever the server answered, it is there; whoever asks it next learns what it wants.
+    pub(crate) fn checked(&mut self, connection: ConnectionId, answer: Result<(), UpstreamError>) {
+        self.check.end();
+        if self.connection.live().is_none_or(|live| live.id != connection) {
+            return;
+        }
+        match answer {
+            Err(UpstreamError::Unreachable { why, hint }) => self.unreached_by_others(&why, &hint),
+            Err(UpstreamError::Unauthorized { why, hint }) => self.refused_for_others(why, hint),
+            Err(UpstreamError::RateLimited { after }) => {
+                self.slow_down(after);
+            }
+            Err(
+                UpstreamError::UnknownTask
+                | UpstreamError::Refused(_)
+                | UpstreamError::MissingCapability(_)
+                | UpstreamError::Unsupported(_)
+                | UpstreamError::Unreadable { .. }
+                | UpstreamError::GivenUp
+                | UpstreamError::ChannelGone,
+            )
+            | Ok(()) => {}
         }
     }
 

@@ -189,6 +189,7 @@ impl ServerActor {
         self.watch_soon();
         self.list_at = live.negotiated.can_list.then(Instant::now);
         self.core.effects.deliveries.connection_restored(self.connection.key);
+        self.tell_shared_reached();
         self.freeze_or_continue();
     }
 
@@ -234,7 +235,10 @@ impl ServerActor {
                 let wait = after.unwrap_or(wait).min(self.core.policy.retry_after_ceiling);
                 self.down(wait, "it asks to slow down".into(), "Taskwarden tries again automatically.".into());
             }
-            UpstreamError::Unreachable { why, hint } => self.down(wait, why, hint),
+            UpstreamError::Unreachable { why, hint } => {
+                self.down(wait, why, hint);
+                self.tell_shared_unreached();
+            }
             error @ (UpstreamError::UnknownTask
             | UpstreamError::Refused(_)
             | UpstreamError::Unsupported(_)

@@ -46,6 +46,7 @@ impl ServerActor {
                 None => self.keep_early(task.clone(), UpstreamEvent::PollSoon(task)),
             },
             UpstreamEvent::ToolsChanged => self.tools_changed(),
+            UpstreamEvent::StreamLost => self.check_soon(),
             UpstreamEvent::Closed(closure) => self.closed(closure),
         }
     }
@@ -218,8 +219,8 @@ impl ServerActor {
 
     fn withdrawn(&mut self, token: &str) {
         self.waiting_questions.forget(token);
-        let Some(live) = self.connection.live() else { return };
         self.early_events.forget_question(token);
+        let Some(live) = self.connection.live() else { return };
         // A question may still be on its way into its task: every open handle of the connection gets the withdrawal,
         // which waits behind the question.
         for handle in self.core.ledger.of_connection(self.connection.key) {

@@ -7,4 +7,5 @@ pub(crate) mod finished_job;
 pub(crate) mod poll_queue;
 pub(crate) mod push_buffers;
 pub(crate) mod question_buffer;
+pub(crate) mod reach_check;
 pub(crate) mod task_lane;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, ServerId, SessionKey};
 use domain::policy::Policy;
-use domain::ports::{Abilities, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
+use domain::ports::{
+    Abilities, CallError, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError,
+};
 use domain::server::{Era, Server, ServerHealth};
 use domain::task::status::Phase;
 use engine::EngineError;
@@ -144,6 +146,53 @@ async fn how_an_agents_line_fares_is_not_the_servers_health() {
     assert_eq!((line.seat, line.negotiated.era), (Some(agent), Era::Legacy), "it is the agent's own");
 }
 
+/// When the shared connection was checked.
+fn checks(people: &ScriptedServer) -> Vec<domain::time::Timestamp> {
+    people.times(|act| matches!(act, EngineAction::Ping))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_only_an_agents_own_connection_uses_is_down_when_it_dies_and_up_when_it_is_back() {
+    let Bench { world, id, people, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    let _line = world.engine.line(id, agent, Abilities::default()).await.expect("it is opened");
+    own.reply("work", Duration::ZERO, Err(CallError::NotSent(unreachable())));
+    people.fail_ping(unreachable());
+    for server in [&people, &own] {
+        server.refuse_connections(Some(unreachable()));
+    }
+    let failed = world.engine.agent_call(call(agent, id, "work")).await;
+    assert!(failed.is_err(), "the agent is told: {failed:?}");
+    world.until_true("it is down for people", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
+    assert_eq!(checks(&people).len(), 1, "by a look of its own");
+    // By now nobody would try again for minutes.
+    world.pass(900 * SECOND).await;
+    for server in [&people, &own] {
+        server.refuse_connections(None);
+    }
+    let back = world.now();
+    world.engine.line(id, agent, Abilities::default()).await.expect("it is back");
+    world.until_up(id).await;
+    assert!(world.now().since(back) < 5 * SECOND, "the agent's connection was a reason to try at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_fails_again_and_again_causes_a_check_now_and_then() {
+    let Bench { world, id, people, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    own.refuse_connections(Some(unreachable()));
+    for _ in 0..100 {
+        let failed = world.engine.line(id, agent, Abilities::default()).await.map(|line| line.seat);
+        assert!(failed.is_err(), "{failed:?}");
+        world.pass(SECOND).await;
+    }
+    let times = checks(&people);
+    assert!(times.len() > 1, "it is checked again: {times:?}");
+    let pause = world.policy.reconnect_busy_last;
+    assert!(times.windows(2).all(|two| two[1].since(two[0]) >= pause), "but not for each failure: {times:?}");
+    assert!(matches!(world.engine.health(id), ServerHealth::Up { .. }), "and it is up all the time");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_unused_line_is_ended_and_one_with_an_open_task_is_not() {
     let policy = Policy::default();
@@ -221,6 +270,23 @@ async fn a_process_that_cannot_be_taken_over_is_ended_on_record_and_the_next_req
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_whose_secrets_cannot_be_read_yet_is_left_alone_and_taken_over_once_they_can() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    seats.kept.lock().push(agent);
+    let locked = UpstreamError::Unauthorized { why: "the keychain is locked".into(), hint: "Unlock it.".into() };
+    own.refuse_connections(Some(locked));
+    world.restart().await;
+    world.until_true("it was looked for", || !own_lines(&seats).is_empty()).await;
+    world.pass(60 * SECOND).await;
+    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0], "nothing is known against it");
+    own.refuse_connections(None);
+    world.until_true("it is taken over", || own.connection().is_some()).await;
+    assert_eq!(own_lines(&seats), [true, true], "and none was started");
+    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_calls_while_its_process_is_looked_for_gets_one() {
     let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
     world.until_up(id).await;
@@ -269,23 +335,6 @@ async fn a_task_found_on_an_agents_line_is_that_agents_and_what_lives_elsewhere_
     people.list(&[]);
     own.reply_task("work", "t1", vec![PollReply::working()]);
     let mine = world.handle_of(call(agent, id, "work")).await;
-#[tokio::test(start_paused = true)]
-async fn a_process_whose_secrets_cannot_be_read_yet_is_left_alone_and_taken_over_once_they_can() {
-    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
-    world.until_up(id).await;
-    seats.kept.lock().push(agent);
-    let locked = UpstreamError::Unauthorized { why: "the keychain is locked".into(), hint: "Unlock it.".into() };
-    own.refuse_connections(Some(locked));
-    world.restart().await;
-    world.until_true("it was looked for", || !own_lines(&seats).is_empty()).await;
-    world.pass(60 * SECOND).await;
-    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0], "nothing is known against it");
-    own.refuse_connections(None);
-    world.until_true("it is taken over", || own.connection().is_some()).await;
-    assert_eq!(own_lines(&seats), [true, true], "and none was started");
-    assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0]);
-}
-
     world.until_true("found", || world.engine.open_tasks(agent).len() == 2).await;
     let found = world.all().await.into_iter().find(|handle| handle.id != mine).expect("there are two");
     assert_eq!((found.agent, found.seat, found.given), (Some(agent), Some(agent), None), "attributed, and not given");

@@ -31,6 +31,7 @@ pub(crate) async fn listen(
             InboundMessage::Request { token, method, params, on } => connection.asked(token, &method, &params, on),
             InboundMessage::Notification { method, params, on } => connection.told(&method, &params, on).await,
             InboundMessage::StreamBack => connection.look_at_all(),
+            InboundMessage::StreamLost => connection.events.push(UpstreamEvent::StreamLost),
             InboundMessage::Closed(last) => {
                 closure = Some(last);
                 break;

@@ -106,6 +106,10 @@ impl Upstream for McpUpstream {
         Box::pin(async move { self.0.cancel(&task).await })
     }
 
+    fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.0.ping())
+    }
+
     fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(self.0.list(cursor))
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use domain::ids::UpstreamTaskId;
 use domain::ports::{AnswerToSend, ListedTasks, SendPermit, UpstreamError};
 use domain::raw_message::RawText;
+use domain::server::Era;
 use domain::task::input_request::AskDoor;
 use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::status::TaskStatus;
@@ -214,6 +215,17 @@ impl Connection {
             asks_raw: BTreeMap::new(),
             task_raw: None,
         })
+    }
+
+    /// Asks whether the server is there. An error is an answer too.
+    pub(crate) async fn ping(&self) -> Result<(), UpstreamError> {
+        match self.era {
+            Era::Modern => Err(UpstreamError::Unsupported("answer a ping")),
+            Era::Legacy | Era::LegacySse => {
+                let answer = self.ask("ping", serde_json::json!({})).await;
+                answer.map(drop).map_err(|failed| upstream_error(failed, &self.policy))
+            }
+        }
     }
 
     /// A request without more than parameters, with the reply limit.

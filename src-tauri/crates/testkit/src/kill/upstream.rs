@@ -96,6 +96,10 @@ impl Upstream for KillPointUpstream {
         Box::pin(self.points.around("upstream.cancel", self.inner.cancel(task)))
     }
 
+    fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>> {
+        self.inner.ping()
+    }
+
     fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(self.points.around("upstream.list", self.inner.list(cursor)))
     }

@@ -214,6 +214,13 @@ impl Upstream for ScriptedUpstream {
         })
     }
 
+    fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async {
+            self.ask(EngineAction::Ping).await?;
+            self.server.state.lock().ping_failure.take().map_or(Ok(()), Err)
+        })
+    }
+
     fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(async move {
             self.ask(EngineAction::List).await?;

@@ -24,6 +24,8 @@ pub(crate) enum FinishedJob {
     Listed(DiscoveredTasks),
     /// What a connection taught about its server is stored.
     Remembered(ConnectionId),
+    /// The server answered a check over this connection, or not.
+    Checked(ConnectionId, Result<(), UpstreamError>),
     /// What a person closed is gone.
     Closed,
     /// Nothing is left to do about it.

@@ -62,7 +62,9 @@ impl EventQueue {
                     return;
                 }
             }
-            UpstreamEvent::ToolsChanged if queue.events.back() == Some(&event) => return,
+            UpstreamEvent::ToolsChanged | UpstreamEvent::StreamLost if queue.events.back() == Some(&event) => return,
+            // The next attempt to open it says so again.
+            UpstreamEvent::StreamLost if full => return,
             UpstreamEvent::ToolsChanged if full => {
                 queue.missed_tools = true;
                 return;
@@ -83,6 +85,7 @@ impl EventQueue {
             | UpstreamEvent::PollSoon(_)
             | UpstreamEvent::VisitDone { .. }
             | UpstreamEvent::ToolsChanged
+            | UpstreamEvent::StreamLost
             | UpstreamEvent::Question(..)
             | UpstreamEvent::Closed(_) => {}
         }

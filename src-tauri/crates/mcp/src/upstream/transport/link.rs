@@ -162,6 +162,8 @@ pub enum InboundMessage {
     },
     /// The session's stream was reopened after a break; messages in between are lost.
     StreamBack,
+    /// The session's stream broke, and this attempt to open it again failed.
+    StreamLost,
     /// The link has ended; always last.
     Closed(Closure),
 }
@@ -173,6 +175,7 @@ impl fmt::Debug for InboundMessage {
             Self::Request { method, on, .. } => write!(f, "Request({method} on {on:?})"),
             Self::Notification { method, on, .. } => write!(f, "Notification({method} on {on:?})"),
             Self::StreamBack => f.write_str("StreamBack"),
+            Self::StreamLost => f.write_str("StreamLost"),
             Self::Closed(closure) => write!(f, "Closed({})", closure.why),
         }
     }

@@ -111,7 +111,12 @@ impl HttpConnection {
                     tracing::debug!("the server offers no standing stream");
                     return;
                 }
-                Got::Later(after) => wait = wait.max(after.unwrap_or_default()),
+                Got::Later(after) => {
+                    if stood {
+                        let _ = wire.sink.put(InboundMessage::StreamLost, 0).await;
+                    }
+                    wait = wait.max(after.unwrap_or_default());
+                }
             }
             sleep(wire.pause(&events, wait)).await;
             wait = wire.grown(wait);

@@ -254,6 +254,31 @@ async fn a_standing_stream_comes_back_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_standing_stream_that_cannot_be_opened_again_says_so_and_one_that_never_stood_does_not() {
+    let gets = AtomicUsize::new(0);
+    let peer = legacy(move |seen| match (seen.rpc(), gets.load(Ordering::Relaxed)) {
+        ("GET", count) => {
+            gets.fetch_add(1, Ordering::Relaxed);
+            match count {
+                0 | 2 => status(503),
+                1 => stream(event(&json!({"jsonrpc":"2.0","method":"notifications/a"}))),
+                _ => hanging(&event(&json!({"jsonrpc":"2.0","method":"notifications/b"}))),
+            }
+        }
+        _ => status(202),
+    })
+    .await;
+    let mut opened = peer.open().await.expect("a server with sessions");
+    let said = |message: InboundMessage| match message {
+        InboundMessage::Notification { method, .. } => method,
+        other => format!("{other:?}"),
+    };
+    for expected in ["notifications/a", "StreamLost", "StreamBack", "notifications/b"] {
+        assert_eq!(said(next(&mut opened).await), expected);
+    }
+}
+
+#[tokio::test]
 async fn giving_up_sends_a_notice_because_a_closed_stream_is_no_cancel() {
     let peer = legacy(|seen| match seen.rpc() {
         "GET" => status(405),
