@@ -75,6 +75,9 @@ export const APP = {
   serversConnecting: (n: number) => `${count(n)} connecting`,
   serversFrozen: (n: number) => `${plural(n, "server")} frozen`,
   agentsPaused: (n: number) => `${plural(n, "agent")} paused`,
+  /** In a narrow window; the whole words are the tooltip. */
+  shortFrozen: (n: number) => `${count(n)} frozen`,
+  shortPaused: (n: number) => `${count(n)} paused`,
   noServers: "No server yet",
   working: (n: number) => `${count(n)} working`,
   inInbox: (n: number) => `${count(n)} in the inbox`,
