@@ -186,16 +186,16 @@ describe("what happened", () => {
   ): HistoryEvent => ({ at: at(seconds), lane, actor: lane, verb: verb as AuditVerb, who, key: null, note });
   const of = { server: "warehouse", agent: "order-bot", tool: "backfill", me: "Mara" };
 
-  test("the_newest_stands_first_and_i_am_you", () => {
+  test("the_oldest_stands_first_and_i_am_you", () => {
     const list = timelineEvents(
       [event("admitted", "agent", -600, "", "order-bot"), event("stopBegun", "person", -34, "wrong month")],
       of,
     );
     expect(list.map((one) => one.text)).toEqual([
-      "You asked warehouse to cancel",
       "order-bot called backfill on warehouse",
+      "You asked warehouse to cancel",
     ]);
-    expect(list[0]?.words).toBe("wrong month");
+    expect(list[1]?.words).toBe("wrong month");
   });
 
   test("a_verb_of_a_newer_core_is_not_shown_as_it_is", () => {

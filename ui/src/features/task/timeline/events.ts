@@ -1,4 +1,4 @@
-/* What happened to a task, newest first, for its timeline. Words, icons and tones are lib/task/event's. Pure. */
+/* What happened to a task, oldest first, for its timeline. Words, icons and tones are lib/task/event's. Pure. */
 import type { HistoryEvent } from "$lib/bindings";
 import { eventText, type EventText, type EventContext } from "$lib/task/event";
 import { TASK } from "$lib/text/task";
@@ -9,11 +9,13 @@ export interface TimelineEvent extends EventText {
   readonly lane: HistoryEvent["lane"];
 }
 
-/** Newest first, as the list shows them. */
 export function timelineEvents(events: readonly HistoryEvent[], of: EventContext): TimelineEvent[] {
-  return events
-    .map((event, at) => ({ key: `${at}/${event.at}`, at: event.at, lane: event.lane, ...withDoor(event, of) }))
-    .reverse();
+  return events.map((event, at) => ({
+    key: `${at}/${event.at}`,
+    at: event.at,
+    lane: event.lane,
+    ...withDoor(event, of),
+  }));
 }
 
 /** Through which door a person decided stands behind what they did. */

@@ -90,10 +90,11 @@ function spans(task: TaskDto, at: (moment: string | number) => number, now: numb
   return list;
 }
 
-/** Of pins that would lie on each other the newest; the list comes newest first. */
+/** Of pins that would lie on each other the newest; the list comes oldest first. */
 function apart(pins: readonly Pin[]): Pin[] {
   const kept: Pin[] = [];
-  for (const pin of pins) if (kept.every((one) => Math.abs(one.at - pin.at) >= PIN_APART)) kept.push(pin);
+  for (const pin of [...pins].reverse())
+    if (kept.every((one) => Math.abs(one.at - pin.at) >= PIN_APART)) kept.push(pin);
   return kept;
 }
 
