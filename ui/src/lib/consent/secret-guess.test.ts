@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isSecretName, isSecretValue, secretArguments } from "./secret-guess";
+import {
+  addressWithoutSecrets,
+  isSecretName,
+  isSecretValue,
+  linesWithoutSecrets,
+  secretArguments,
+  withoutSecrets,
+} from "./secret-guess";
 
 describe("what looks like a secret", () => {
   it.each([
@@ -36,5 +43,46 @@ describe("what looks like a secret", () => {
     expect(secretArguments(["postgres://ann:hush@db/x", "postgres://ann@db/x"])).toEqual([0]);
     expect(secretArguments(["-H", "Authorization: Bearer abc"])).toEqual([1]);
     expect(secretArguments(["--token", "--verbose"]), "a flag is no value").toEqual([]);
+  });
+
+  it("takes the name of a file for no secret", () => {
+    expect(secretArguments(["--token-file", "/run/token", "--key-path=/etc/key"])).toEqual([]);
+  });
+});
+
+describe("what is shown of a command", () => {
+  it("has the names of options and no value after one that names a secret", () => {
+    expect(withoutSecrets(["-y", "x", "--api-key", "hush", "--password=hush", "--port", "1"])).toEqual([
+      "-y",
+      "x",
+      "--api-key",
+      "(hidden)",
+      "--password=(hidden)",
+      "--port",
+      "1",
+    ]);
+  });
+
+  it("has them in a file too, on one line or on several, and leaves the names of members", () => {
+    expect(linesWithoutSecrets(['  "args": ["-y", "--api-key", "hush"],', '  "env": {}'])).toEqual([
+      '  "args": ["-y", "--api-key", "(hidden)"],',
+      '  "env": {}',
+    ]);
+    expect(linesWithoutSecrets(["args = [", "  '--token',", "  'hush',", "]"])).toEqual([
+      "args = [",
+      "  '--token',",
+      "  '(hidden)',",
+      "]",
+    ]);
+    expect(linesWithoutSecrets(['"args": ["--token"],', '"env": {}']), "a flag without a value").toEqual([
+      '"args": ["--token"],',
+      '"env": {}',
+    ]);
+  });
+
+  it("has no password and no key of an address", () => {
+    expect(addressWithoutSecrets("https://ann:hush@a.example/mcp?api_key=hush&page=2")).toBe(
+      "https://ann:(hidden)@a.example/mcp?api_key=(hidden)&page=2",
+    );
   });
 });

@@ -40,13 +40,59 @@ export function secretArguments(args: readonly string[]): readonly number[] {
   args.forEach((arg, at) => {
     const [flag, value] = halves(arg);
     const before = args[at - 1] ?? "";
-    const named = value !== null && value !== "" && isSecretName(flag);
+    const named = value !== null && value !== "" && isSecretOption(flag);
     // A flag's value follows it; another flag is no value.
-    const follows = before.startsWith("-") && !before.includes("=") && !arg.startsWith("-") && isSecretName(before);
+    const follows = before.startsWith("-") && !before.includes("=") && !arg.startsWith("-") && isSecretOption(before);
     const carries = /\bBearer\s+\S/i.test(arg) || /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i.test(arg);
     if (named || follows || carries || isSecretValue(value ?? arg)) found.push(at);
   });
   return found;
+}
+
+/** The name of a file is no secret: `--token-file`. */
+function isSecretOption(flag: string): boolean {
+  return isSecretName(flag) && !/(?:file|path|dir)$/i.test(flag);
+}
+
+/** Stands for a secret, as in the lines that the core shows. */
+const HIDDEN = "(hidden)";
+
+/** The arguments without what looks like a secret; an option keeps its name. */
+export function withoutSecrets(args: readonly string[]): readonly string[] {
+  const found = new Set(secretArguments(args));
+  return args.map((arg, at) => {
+    const [flag, value] = halves(arg);
+    if (!found.has(at)) return arg;
+    return value !== null && /^--?[\w-]+$/.test(flag) ? `${flag}=${HIDDEN}` : HIDDEN;
+  });
+}
+
+const QUOTED = /"((?:[^"\\]|\\.)*)"|'([^']*)'/g;
+
+/** Lines of a configuration file (JSON or TOML) without the quoted values that look like secrets, or that follow an
+    option which names one, on its line or on the next. */
+export function linesWithoutSecrets(lines: readonly string[]): readonly string[] {
+  const words = lines.flatMap((line) => [...line.matchAll(QUOTED)].map((one) => one[1] ?? one[2] ?? ""));
+  const shown = withoutSecrets(words);
+  let at = 0;
+  return lines.map((line) =>
+    line.replace(QUOTED, (whole: string, _double, _single, from: number) => {
+      const word = shown[at] ?? "";
+      const isSame = words[at++] === word;
+      // What a colon or an equals sign follows is the name of a member.
+      if (isSame || /^\s*[:=]/.test(line.slice(from + whole.length))) return whole;
+      return `${whole.charAt(0)}${word}${whole.charAt(0)}`;
+    }),
+  );
+}
+
+/** An address without a password and without values of its query that look like secrets. */
+export function addressWithoutSecrets(url: string): string {
+  return url
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/@\s:]*:)[^/@\s]+@/i, `$1${HIDDEN}@`)
+    .replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole: string, sign: string, name: string, value: string) =>
+      isSecretName(name) || isSecretValue(value) ? `${sign}${name}=${HIDDEN}` : whole,
+    );
 }
 
 function halves(arg: string): [string, string | null] {

@@ -1,6 +1,7 @@
 /* The servers that agent programs on this machine have, and which of them a person wants. */
 import type { AddressDto, AgentClient, ClientFile, ClientServer, ImportPick } from "$lib/bindings";
 import { joinCommand } from "$lib/consent/command-line";
+import { addressWithoutSecrets, withoutSecrets } from "$lib/consent/secret-guess";
 import { textMatcher } from "$lib/text-match";
 
 /** One file of one program, with what can be said about its servers. */
@@ -64,9 +65,11 @@ export function matching(files: readonly FoundFile[], typed: string): readonly F
   });
 }
 
-/** What would run, or be contacted, on one line. */
+/** What would run, or be contacted, on one line, without what looks like a secret. */
 export function commandOf(address: AddressDto): string {
-  return address.kind === "http" ? address.url : joinCommand([address.command, ...address.args]);
+  if (address.kind === "http") return addressWithoutSecrets(address.url);
+  const line = joinCommand([address.command, ...withoutSecrets(address.args)]);
+  return line.replace(/'([\w=-]*\(hidden\))'/g, "$1");
 }
 
 /** How many values of an entry go into the vault. */

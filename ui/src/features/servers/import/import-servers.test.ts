@@ -4,7 +4,7 @@ import type { AddressDto, ImportServers as Input } from "$lib/bindings";
 import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
 import { show, until, type Shown } from "$lib/fake-core/harness";
 import { aClientServer, CLIENTS } from "$lib/fake-core/servers/client-calls";
-import { foundFiles, matching, vaultValues } from "./found";
+import { commandOf, foundFiles, matching, vaultValues } from "./found";
 import ImportServers from "./ImportServers.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -38,6 +38,15 @@ describe("what was found", () => {
     expect(names("claude code").length).toBeGreaterThan(0);
     expect(names(".cursor/mcp.json").length).toBeLessThan(all.length);
     expect(names("no such server")).toEqual([]);
+  });
+
+  it("shows no value of an option that names a secret", () => {
+    const metrics = foundFiles(CLIENTS)
+      .flatMap(({ servers }) => servers)
+      .find(({ server }) => server.name === "metrics");
+    expect(metrics?.server.address && commandOf(metrics.server.address)).toBe(
+      "npx -y @acme/metrics-mcp --api-key (hidden)",
+    );
   });
 
   it("counts every value of an environment, because nothing says which of them are secrets", () => {

@@ -68,7 +68,13 @@ export const CLIENTS: readonly AgentClient[] = [
         scope: "user",
         problem: null,
         drift: [],
-        servers: [aClientServer("files", { alsoIn: ["claude-code"] }), aClientServer("metrics", { disabled: true })],
+        servers: [
+          aClientServer("files", { alsoIn: ["claude-code"] }),
+          aClientServer("metrics", {
+            disabled: true,
+            address: stdio("npx", ["-y", "@acme/metrics-mcp", "--api-key", "q7Gz0pXw93"]),
+          }),
+        ],
       },
       {
         path: "/home/ada/work/.cursor/mcp.json",
@@ -93,7 +99,7 @@ function anEdit(agreed: readonly string[] = []): ClientFileEdit {
     lines: [
       {
         line: 7,
-        removed: ['      "command": "npx",', '      "args": ["-y", "@acme/docs-mcp"]'],
+        removed: ['      "command": "npx",', '      "args": ["-y", "@acme/docs-mcp", "--api-key", "q7Gz0pXw93"]'],
         added: [
           '      "command": "/usr/bin/taskwarden",',
           '      "args": ["connect", "docs", "--agent", "claude-code"]',
