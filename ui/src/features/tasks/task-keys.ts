@@ -15,7 +15,6 @@ interface Acts {
   readonly cancel: () => void;
   readonly copy: () => void;
   readonly hide: () => void;
-  readonly start: () => void;
   /** Something lay over the page when the key went down: Esc closes that, not the drawer. */
   readonly isCovered: () => boolean;
   readonly leave: () => void;
@@ -55,7 +54,6 @@ export function taskKeys(acts: Acts): Binding[] {
     },
     { key: "y", label: words.copy, group, when: hasTask, run: acts.copy },
     { key: "h", label: TASKS.hidden.key, group, when: () => list.selectedCount > 0 || hasTask(), run: acts.hide },
-    { key: "s", label: words.start, group, run: acts.start },
     {
       key: "Escape",
       label: words.clear,

@@ -297,7 +297,6 @@ export const TASKS = {
     cancel: "Cancel the task…",
     copy: "Copy the task’s id",
     clear: "Clear the selection",
-    start: "Start a task",
     fold: "Fold or unfold the group",
     copied: "Copied the task’s id.",
   },
