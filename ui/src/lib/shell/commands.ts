@@ -1,6 +1,5 @@
 /* What the palette can do and find: bindings of the screens, what waits, servers, tasks. Pure. */
 import type { IconName } from "$lib/design";
-import { singleLine } from "$lib/design/text/plain-text";
 import { inboxOrder } from "$lib/feed/feed-state";
 import { keysOf, keyLabel, type Binding } from "$lib/keys";
 import type { InboxRow, ListQuery, ServerDto, TaskRow } from "$lib/bindings";
@@ -45,15 +44,13 @@ export function commands(bindings: readonly Binding[]): Entry[] {
   });
 }
 
-export function waiting(rows: Iterable<InboxRow>, typed: string): Entry[] {
+/** Titles are those of the inbox. */
+export function waiting(rows: Iterable<InboxRow>, typed: string, titleOf: (row: InboxRow) => string): Entry[] {
   const all = [...rows].filter((row) => row.answeredBy === null).sort(inboxOrder);
   const entries = all.map((row) => ({
     id: `inbox/${row.id}`,
     group: COMMANDS.groups.waiting,
-    label:
-      row.message === null
-        ? COMMANDS.waits[row.kind](row.tool ?? (row.server || (row.agent ?? "")))
-        : singleLine(row.message, 80),
+    label: titleOf(row),
     note: [row.server, row.tool].filter(Boolean).join(" / "),
     icon: "speech" as const,
     kbd: null,

@@ -142,12 +142,12 @@ export const COMMANDS = {
   searching: "Searching tasks…",
   found: (n: number) => plural(n, "result"),
   groups: { waiting: "Waiting for you", tasks: "Tasks", servers: "Servers" },
-  /** Items without text from the server. */
+  /** What a notification says: names, never a question. */
   waits: {
     form: (name: string) => `${name} asks a question`,
     url: (name: string) => `${name} asks you to open a page`,
     unsupported: (name: string) => `${name} asks for something Taskwarden does not support`,
-    overdue: (name: string) => `${name} is later than agreed`,
+    overdue: (name: string) => `${name} is late`,
     lost: (name: string) => `${name} was lost by its server`,
     unconfirmed: (name: string) => `${name} was not confirmed by its server`,
     blocked: (name: string) => `${name} needs sign-in`,
