@@ -141,10 +141,14 @@ export default {
     "opened, rules edited": screen(
       "/agt_claude-code?tab=rules",
       { rules: [rule] },
-      { click: ["aside [role=tabpanel] button >> nth=0"] },
+      { click: ["aside [role=tabpanel] button:has-text('Check connection')"] },
     ),
     "opened, token": screen("/agt_claude-code?tab=token"),
-    "opened, checked": screen("/agt_claude-code", {}, { click: ["aside [role=tabpanel] button >> nth=0"] }),
+    "opened, checked": screen(
+      "/agt_claude-code",
+      {},
+      { click: ["aside [role=tabpanel] button:has-text('Check connection')"] },
+    ),
     "opened, check found trouble": screen(
       "/agt_nightly-ops",
       {
@@ -169,7 +173,7 @@ export default {
           }),
         },
       },
-      { click: ["aside [role=tabpanel] button >> nth=0"] },
+      { click: ["aside [role=tabpanel] button:has-text('Check connection')"] },
     ),
     "new token": screen("/agt_claude-code", {}, { click: ["aside footer button >> nth=0"] }),
     "new token, made": screen(
