@@ -258,7 +258,7 @@ export default {
       intent: null,
       error: { code: -32_603, message: "the worker ran out of memory" },
     }),
-    arguments: one({ intent: null }, { click: ["summary:has-text('Called with')"] }),
+    arguments: one({ intent: null }, { click: ["summary:has-text('Arguments')"] }),
     answers: one(
       {
         intent: null,

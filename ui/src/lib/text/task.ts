@@ -1,5 +1,5 @@
 /* Text of one task: its state, its history, its cancel. What a server says is never part of it. */
-import type { Phase, PhaseGroup, ServerDto, TakenStep } from "$lib/bindings";
+import type { OfferedStep, Phase, PhaseGroup, ServerDto, TakenStep } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
 
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
@@ -125,7 +125,7 @@ export const TASK = {
     linesFrom: (server: string) => `from ${server}`,
     allLines: (n: number) => `Show all ${count(n)} in the timeline`,
     follow: (since: number) => (since === 0 ? "Follow" : `Follow, ${plural(since, "line")} since`),
-    calledWith: "Called with",
+    calledWith: "Arguments",
   },
   failedWith: {
     server: (code: number, server: string) => `Error ${code} from ${server}`,
@@ -255,8 +255,8 @@ export const TASK = {
   },
 
   hold: {
-    waits: (agent: string) => `The result is held; ${agent} does not have it yet`,
-    willWait: (agent: string) => `Its result will be held before ${agent} gets it`,
+    waits: (agent: string) => `The result is held; ${agent} does not have it yet.`,
+    willWait: (agent: string) => `Its result will be held before ${agent} gets it.`,
     since: (who: string, when: string) => `Held by ${who} ${when}`,
     aLimit: "a limit",
     size: (figure: string, family: string) => `It has ${plural(figure, "token")} (${family}).`,
@@ -301,8 +301,14 @@ export const TASK = {
       ends: (n: number, agents: readonly string[]) =>
         `${plural(n, "open task ends", "open tasks end")}${agents.length === 0 ? "" : `, of ${listed(agents)}`}.`,
       processes: (names: readonly string[]) => (names.length === 0 ? "" : ` Processes: ${names.join(", ")}.`),
-      take: "Take step",
-      confirm: "Take step…",
+      /** Buttons, by what they do; those with an ellipsis ask first. */
+      take: {
+        cancel: "Ask again",
+        holdResult: "Hold result",
+        revoke: "Revoke…",
+        revokeAgent: "Revoke agent…",
+        shutDown: "Shut down…",
+      } satisfies Record<OfferedStep["step"], string>,
       pending: "in progress",
       others: (n: number) => `${plural(n, "other task")} with it`,
       done: {
