@@ -72,11 +72,12 @@ export class Toasts {
   }
 }
 
-/** Our messages are lower case without a stop; on the screen they stand alone. */
+/** Our messages are lower case without a stop; on the screen they stand alone. A host at their beginning stays as it is. */
 export function sentence(message: string): string {
   const text = message.trim();
   if (text === "") return "";
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+  const first = /^\S+\.\S/.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
+  return `${first}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 const TOASTS = Symbol("toasts");

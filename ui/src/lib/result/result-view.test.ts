@@ -55,7 +55,7 @@ describe("a result", () => {
         return Promise.resolve();
       },
     });
-    await shown.press("button", "Open outside");
+    await shown.press("button", "Open in the browser");
     await shown.find("[role=dialog]", "x.example");
     expect(opened, "asking is not opening").toEqual([]);
     await shown.press("[role=dialog] button", "Open in the browser");

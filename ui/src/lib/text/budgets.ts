@@ -76,7 +76,7 @@ export const budgetsText = {
     gone: "No agent has access now",
     show: "Show agents",
     body: "When an agent connects through Taskwarden, this page shows what fills its context window.",
-    add: "Add an agent",
+    add: "Connect an agent",
   },
 
   summary: {

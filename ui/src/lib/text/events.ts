@@ -113,7 +113,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   agentTokenReplaced: ({ who, agent }) => `${who} made a new token for ${agent}`,
   halted: ({ who, actor }) =>
     actor === "person" || actor === "control" ? `${who} halted work` : "The file HALT halted all calls",
-  bulkBegun: ({ who }) => `${who} asked many tasks to end`,
+  bulkBegun: ({ who }) => `${who} asked to cancel many tasks`,
   bulkEnded: ({ who }) => `All tasks that ${who} asked to end were asked`,
   controlTokenAdded: ({ who }) => `${who} made a control token`,
   controlTokenRevoked: ({ who }) => `${who} revoked a control token`,

@@ -65,7 +65,7 @@ export const resultText = {
     plain: "Not encrypted: others can read what is sent there.",
     password: "The part before the @ is not the host.",
     notWeb: "Only the server can read this address; a browser cannot open it.",
-    open: "Open outside…",
+    open: "Open in the browser…",
     copy: "Copy address",
     askTitle: (host: string) => `Open ${host} in your browser?`,
     ask: "The address comes from the server. Taskwarden has not checked it.",

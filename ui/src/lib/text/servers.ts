@@ -43,7 +43,7 @@ export const serversText = {
     era: "Protocol",
     needs: "Needs you",
     open: "Open",
-    cancels: "Cancels obeyed",
+    cancels: "Obeys cancel",
   },
   here: "on this machine",
   noTasks: "no tasks",
@@ -81,7 +81,7 @@ export const serversText = {
     address: "Address",
     questions: "Questions",
     refusedQuestions: (n: number, when: string) =>
-      `${plural(n, "question")} refused since ${when}: too many are open. Answer or cancel some in the inbox.`,
+      `${plural(n, "question")} refused, the first ${when}: too many are open. Answer or cancel some in the inbox.`,
     command: "Runs on this machine",
     allowed: (who: string, when: string) => `${who} allowed this ${when}.`,
     notAllowed: "Nobody has allowed contact yet. Nothing runs until then.",

@@ -180,7 +180,7 @@ export const TASKS = {
     clear: "Remove all filters",
     nothingAtAll: "No task yet",
     how: "Tasks that you or your agents start appear here.",
-    connect: "Connect a server",
+    connect: "Add a server",
   },
 
   selection: {

@@ -15,7 +15,7 @@ export const agentDetailText = {
     token: "Token",
   },
   sessionsOf: (program: string, n: number) => (n === 0 ? program : `${program}, ${plural(n, "session")}`),
-  open: (n: number) => (n === 0 ? "no open tasks" : `${plural(n, "task")} open`),
+  open: (n: number) => (n === 0 ? "no open tasks" : plural(n, "open task")),
   needsYou: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
   heard: (when: string) => `last seen ${when}`,
   never: "has not connected yet",

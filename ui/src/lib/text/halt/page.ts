@@ -51,7 +51,7 @@ export const HALT = {
     requests: (questions: number) =>
       questions === 0
         ? "None now; new ones wait."
-        : `${plural(questions, "question")} frozen with their deadlines. How long a server keeps its task goes on.`,
+        : `${plural(questions, "question")} frozen with their deadlines. Time limits of the servers themselves go on.`,
     chooseWhat: "choose at least one",
     where: "Where",
     everywhere: "Everywhere",

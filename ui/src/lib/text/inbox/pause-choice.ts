@@ -3,6 +3,9 @@ import { count, plural } from "$lib/format/count";
 
 const waiting = (calls: number, whose: string) => `${plural(calls, "call")} ${whose} ${calls === 1 ? "waits" : "wait"}`;
 
+const inOrder = (calls: number) => (calls === 1 ? "" : "in the order in which they were made; ");
+const them = (calls: number) => (calls === 1 ? "it" : "them");
+
 export const pauseChoiceText = {
   kind: "Calls wait",
   title: {
@@ -20,13 +23,13 @@ export const pauseChoiceText = {
   sendAll: (calls: number) => (calls === 1 ? "Send it" : `Send all ${count(calls)}`),
   send: (sent: number, left: number) => `Send ${count(sent)}, cancel ${count(left)}`,
   sendWhat: {
-    agent: (name: string) => `in the order in which they were made; new calls of ${name} leave again`,
-    server: (name: string) => `in the order in which they were made; ${name} continues`,
+    agent: (name: string, calls: number) => `${inOrder(calls)}new calls of ${name} leave again`,
+    server: (name: string, calls: number) => `${inOrder(calls)}${name} continues`,
   },
   cancelAll: (calls: number) => (calls === 1 ? "Cancel it" : `Cancel all ${count(calls)}`),
   cancelWhat: {
-    agent: (name: string) => `no server hears of them; new calls of ${name} leave again`,
-    server: (name: string) => `${name} never hears of them, and continues`,
+    agent: (name: string, calls: number) => `no server hears of ${them(calls)}; new calls of ${name} leave again`,
+    server: (name: string, calls: number) => `${name} never hears of ${them(calls)}, and continues`,
   },
   later: "Not now",
   laterWhat: "everything stays as it is; nothing is sent",

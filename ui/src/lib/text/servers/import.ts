@@ -41,7 +41,7 @@ export const importText = {
   route: {
     open: "Route through Taskwarden…",
     title: (program: string) => `Route ${program} through Taskwarden`,
-    note: "These lines change, and nothing else. Each server keeps its name, so what you allowed before stays allowed. Values of environments and headers are hidden.",
+    note: "These lines change, and nothing else. Each server keeps its name, so what you allowed before stays allowed. Values of environments, headers and secret options are hidden.",
     nothing: "Nothing is left to route.",
     button: (n: number) => `Change ${plural(n, "file")}`,
     done: "Changed.",
