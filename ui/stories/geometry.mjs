@@ -10,7 +10,7 @@ export function sideways() {
   return found;
 }
 
-/** Text that is cut off without an ellipsis, and controls that stand outside of the window. */
+/** Text that is cut off without an ellipsis, controls that stand outside of the window, and figures that are not shown. */
 export function cut() {
   const found = [];
   const name = (element) =>
@@ -65,5 +65,8 @@ export function cut() {
         found.push(`control outside of the window: ${name(element)}`);
     }
   }
+  // A narrow window shortens the words of the status bar; the figures stay.
+  for (const figure of document.querySelectorAll(".statusbar [data-figure]"))
+    if (!figure.checkVisibility()) found.push(`figure hidden: ${name(figure)}`);
   return [...new Set(found)].slice(0, 8);
 }
