@@ -45,7 +45,7 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   halted: "halted work",
   resumed: "resumed work",
   escalated: "took a further step",
-  bulkBegun: "asked to cancel many tasks",
+  bulkBegun: "asked to cancel many",
   bulkEnded: "finished asking them",
   controlTokenAdded: "added a control token",
   controlTokenRevoked: "revoked a control token",
