@@ -141,7 +141,7 @@ export default {
     "opened, rules edited": screen(
       "/agt_claude-code?tab=rules",
       { rules: [rule] },
-      { click: ["aside [role=tabpanel] button:has-text('Check connection')"] },
+      { click: ["aside [role=tabpanel] button >> nth=0"] },
     ),
     "opened, token": screen("/agt_claude-code?tab=token"),
     "opened, checked": screen(
