@@ -1,7 +1,7 @@
 /* Text about agents and the rules for them. What an agent says about itself is never part of it. */
 import type { LeftEntries, SettingsText } from "$lib/bindings";
 import { count, plural } from "$lib/format/count";
-import { leftEntries } from "./left-entries";
+import { leftEntries } from "./servers/left-entries";
 
 export const agentsText = {
   title: "Agents",

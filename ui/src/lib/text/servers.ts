@@ -2,7 +2,7 @@
 import type { LeftEntries, UsualResult } from "$lib/bindings";
 import { count, listed, plural } from "$lib/format/count";
 import { shortTokens } from "$lib/format/tokens";
-import { leftEntries } from "./left-entries";
+import { leftEntries } from "./servers/left-entries";
 
 interface OnServer {
   readonly agent: string | null;

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::words::Word;
-use crate::format::time::count;
 
 /// What an order does where it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -207,8 +206,9 @@ impl HaltedTaskCounts {
     pub fn unsettled_words(&self) -> Option<String> {
         let (lost, may_run) = (self.beyond_reach, self.unsettled().saturating_sub(self.beyond_reach));
         let (runs, does, them) = if lost == 1 { ("runs", "does", "it") } else { ("run", "do", "them") };
-        let (may, contact) = (count(may_run, "task"), format!("cannot be known, because contact with {them} ended"));
-        let lost_tasks = count(lost, "task");
+        let tasks = |many: u64| if many == 1 { "1 task".to_owned() } else { format!("{many} tasks") };
+        let (may, lost_tasks) = (tasks(may_run), tasks(lost));
+        let contact = format!("cannot be known, because contact with {them} ended");
         match (may_run, lost) {
             (0, 0) => None,
             (_, 0) => Some(format!("{may} may still run")),

@@ -165,8 +165,7 @@ impl fmt::Debug for CallListener {
 pub struct Abilities {
     pub sampling: bool,
     pub roots: bool,
-    /// `elicitation/create`. Declared to servers in any case, because people answer here; without it the agent is not
-    /// asked.
+    /// `elicitation/create`. Declared to servers in any case: people answer here. Without it the agent is not asked.
     pub elicitation: bool,
 }
 

@@ -10,10 +10,10 @@ use api::calls::inbox::ReadInbox;
 use api::dto::inbox::row::InboxKind;
 use api::dto::pause::PauseDto;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
-use api::form;
 use api::format::time::{self, count};
 use api::format::tokens::{grouped, marked_tokens};
 use api::format::{alarm, pause};
+use domain::task::input_request::form;
 
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, release_command, shell_word, short_id};

@@ -150,7 +150,7 @@ export const HALT = {
         const runs = `${plural(open, "task")} may still run`;
         if (lost === 0) return `Go on although ${runs}`;
         if (open === 0) return `Go on although ${plural(lost, "task is", "tasks are")} out of reach`;
-        return `Go on although ${runs} and ${count(lost)} ${lost === 1 ? "is" : "are"} out of reach`;
+        return `Go on although ${runs} and ${plural(lost, "is", "are")} out of reach`;
       },
       button: "Go on",
     },

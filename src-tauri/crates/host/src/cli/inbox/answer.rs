@@ -1,6 +1,6 @@
 //! `taskwarden tasks answer`: accept with content, decline, or dismiss a question.
 //!
-//! The api checks the content against the form (`api::form`); asking field by field at the terminal is in
+//! The api checks the content against the form (`domain::task::input_request::form`); asking field by field at the terminal is in
 //! `question_dialogue.rs`.
 
 use api::calls::OneTask;

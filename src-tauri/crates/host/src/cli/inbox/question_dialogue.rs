@@ -6,8 +6,8 @@
 
 use api::calls::inbox::answer::{AnswerChoice, AnswerGiven, AnswerRequest};
 use api::dto::{RequestDto, TaskDto};
-use api::form::{self, Field, FieldKind};
 use api::{ApiError, Code};
+use domain::task::input_request::form::{self, Field, FieldKind};
 use serde_json::{Map, Value, json};
 use url::Url;
 

@@ -7,8 +7,8 @@ use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
 use api::dto::task::facts::ResultState;
 use api::dto::{HistoryEvent, RequestDto, TaskDto, moment};
-use api::form;
 use api::format::time;
+use domain::task::input_request::form;
 use domain::task::status::Phase;
 
 use super::{escalate, token_count};
