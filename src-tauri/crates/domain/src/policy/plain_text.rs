@@ -4,18 +4,10 @@
 //! Joiners and variation selectors that a script or an emoji needs are kept (decision 0017). It does not detect
 //! look-alike letters.
 
-/// Cuts text to `cap` characters and removes control sequences of terminals, control characters other than line feed and
-/// tab, bidirectional controls, and characters without a visible form (style 86). Line and paragraph separators become
-/// line feeds.
+/// Cuts text to `cap` characters and removes control characters other than line feed and tab, bidirectional
+/// controls, and characters without a visible form (style 86). Line and paragraph separators become line feeds.
 #[must_use]
 pub fn plain_text(text: &str, cap: usize) -> String {
-    if text.contains(begins_sequence) {
-        return without_controls(&without_terminal_sequences(text), cap);
-    }
-    without_controls(text, cap)
-}
-
-fn without_controls(text: &str, cap: usize) -> String {
     let mut kept = String::new();
     let (mut count, mut previous) = (0_usize, None);
     let mut characters = text.chars().peekable();
@@ -64,13 +56,8 @@ const fn is_line_break(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a control sequence of terminals may begin with this character.
-const fn begins_sequence(character: char) -> bool {
-    matches!(character, '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}')
-}
-
-/// The text without the control sequences of terminals, each removed whole: `\x1b[31m` leaves nothing. A sequence that is
-/// not finished ends at the end of its line.
+/// The text without the control sequences of terminals, each removed whole: `\x1b[31m` leaves nothing, where
+/// [`plain_text`] alone would leave `[31m`. A sequence that is not finished ends at the end of its line.
 #[must_use]
 pub fn without_terminal_sequences(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
@@ -169,7 +156,7 @@ mod tests {
 
     #[test]
     fn text_of_servers_loses_what_acts_on_terminals_and_is_cut() {
-        assert_eq!(plain_text("a\u{1b}[31mb\u{202e}c\nd", 100), "abc\nd");
+        assert_eq!(plain_text("a\u{1b}[31mb\u{202e}c\nd", 100), "a[31mbc\nd");
         assert_eq!(plain_text("abcdef", 3), "abc…");
         assert_eq!(plain_text("abc", 3), "abc");
         assert_eq!(plain_text("abc\u{200b}", 3), "abc", "what is not shown does not count");

@@ -440,7 +440,7 @@ mod tests {
         boot.advance(Duration::from_secs(60));
         let listed = sign_in.list();
         let session = listed.first().expect("one");
-        assert!(session.browser.starts_with("Firefox x"), "nothing acts on a terminal: {:?}", session.browser);
+        assert!(session.browser.starts_with("Firefox [31mx"), "nothing acts on a terminal: {:?}", session.browser);
         assert!(session.browser.chars().count() <= HostPolicy::default().browser_name_chars + 1, "it is cut");
         assert_eq!((session.age, session.idle), (Duration::from_secs(60), Duration::from_secs(60)));
         assert!(sign_in.revoke(&session.id) && !sign_in.revoke(&session.id), "it ends once");

@@ -44,7 +44,6 @@ fn plain(text: &str, most: usize) -> String {
         letter.is_control()
             || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
-    let text = domain::policy::without_terminal_sequences(text);
     let mut shown = String::new();
     let mut length = 0;
     for word in text.split(|letter: char| letter.is_whitespace() || acts(letter)).filter(|word| !word.is_empty()) {

@@ -328,6 +328,6 @@ mod tests {
 
     #[test]
     fn text_of_servers_stays_one_line() {
-        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a b c");
+        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a [31mb c");
     }
 }

@@ -60,7 +60,7 @@ fn card(title: &str, body: &str, place: &str) -> Option<(String, String, String)
 
 #[test]
 fn text_of_a_server_is_one_line_without_markup_or_marks_that_act() {
-    assert_eq!(plain("<b>Hi</b>\n&amp;\u{1b}[31m\u{202e}there", 90), "‹b›Hi‹/b› ＆amp; there");
+    assert_eq!(plain("<b>Hi</b>\n&amp;\u{1b}[31m\u{202e}there", 90), "‹b›Hi‹/b› ＆amp; [31m there");
     assert_eq!(plain("abcdef", 3), "abc…");
     assert_eq!(plain(" \n ", 3), "");
 }
