@@ -25,15 +25,24 @@ impl Ask {
         let (Self::Form { schema, .. }, Some(content)) = (self, content) else { return Ok(()) };
         let said: Value = serde_json::from_str(content.as_str()).map_err(|_| FormError::NotAnObject)?;
         match action {
-            AnswerAction::Accept => form::check(schema, &said),
+            AnswerAction::Accept => check_fields(schema, &said),
             AnswerAction::Forwarded if said.get("action").and_then(Value::as_str) == Some("accept") => {
                 match said.get("content") {
-                    Some(content) if !content.is_null() => form::check(schema, content),
-                    Some(_) | None => form::check(schema, &Value::Object(Map::new())),
+                    Some(content) if !content.is_null() => check_fields(schema, content),
+                    Some(_) | None => check_fields(schema, &Value::Object(Map::new())),
                 }
             }
             AnswerAction::Forwarded | AnswerAction::Decline | AnswerAction::Dismiss => Ok(()),
         }
+    }
+}
+
+/// A field that the form does not have breaks no rule of JSON Schema, unless the schema says so. A person who gives one
+/// has mistyped a name; an agent may know more of its server.
+fn check_fields(schema: &Value, content: &Value) -> Result<(), FormError> {
+    match form::check(schema, content) {
+        Err(FormError::Unknown { .. }) if schema.get("additionalProperties") != Some(&Value::Bool(false)) => Ok(()),
+        checked => checked,
     }
 }
 
