@@ -98,7 +98,7 @@ test('a task that says too much asks in the inbox, goes on when it is let, and s
   const page = await openWindow(on.browser, on.core);
   const agent = await counted(page, 'talker');
   await setLimit(page, 'talker', 'One task', '1,000', 'ask a person');
-  for (const [nonce, button] of [['goes-on', 'Let it continue'], ['stops', 'Cancel it']]) {
+  for (const [nonce, button] of [['goes-on', 'Let it continue'], ['stops', 'Ask to cancel']]) {
     await agent.call('work', nonce);
     const task = await on.server.task(nonce);
     on.server.say(task, REPORT.slice(0, 3_500));
