@@ -56,8 +56,8 @@ impl AnchorPlace {
 ///
 /// A place may be on a disk or a machine that does not answer; each call then ends with that after a while.
 pub trait AnchorPlaces: Send + Sync + 'static {
-    /// The head of the last note of a place, checked with these public keys; `None` where it has none, and for a collector. A note that was
-    /// written and not pushed is pushed first.
+    /// The head of the last note of a place, checked with these public keys; `None` where it has none, and for a
+    /// collector. A note that was written and not pushed is pushed first.
     ///
     /// # Errors
     /// Why the place cannot be used, as the second half of a sentence about it. What is not there is unreachable, as it is
