@@ -268,7 +268,8 @@ impl SqliteRegistry {
         Ok(tasks)
     }
 
-    /// Tasks beyond a limit of their number, those that ended first first, at most `most`.
+    /// Tasks beyond a limit of their number, those that ended first first, at most `most`. Of those that ended in the same
+    /// millisecond the first created goes first: ids are random.
     async fn tasks_beyond(
         &self,
         reader: &mut SqliteConnection,
@@ -279,7 +280,7 @@ impl SqliteRegistry {
         let mut find = StatementBatch::default();
         find.add(&format!(
             "SELECT h.number, h.id FROM handles h INDEXED BY handles_by_change \
-             WHERE {} AND {REMOVABLE} ORDER BY h.changed, h.id LIMIT ?",
+             WHERE {} AND {REMOVABLE} ORDER BY h.changed, h.number LIMIT ?",
             excess.owner.condition()
         ));
         if let Some(name) = excess.owner.name() {
@@ -301,7 +302,7 @@ impl SqliteRegistry {
         let mut find = StatementBatch::default();
         find.add(&format!(
             "SELECT h.number, h.id FROM handles h INDEXED BY handles_by_age \
-             WHERE h.created < ? AND h.changed < ? AND {REMOVABLE} ORDER BY h.created, h.id LIMIT ?"
+             WHERE h.created < ? AND h.changed < ? AND {REMOVABLE} ORDER BY h.created, h.number LIMIT ?"
         ))
         .with(than.as_millis())
         .with(than.as_millis())

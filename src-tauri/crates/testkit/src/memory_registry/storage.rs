@@ -114,7 +114,7 @@ fn beyond(
 
 fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> Due {
     let mut rows: Vec<(&HandleId, &StoredTask)> = state.rows.iter().collect();
-    rows.sort_by_key(|(id, row)| (row.stored().created, **id));
+    rows.sort_by_key(|(_, row)| row.number);
     let old = before(now, limits.payload_age);
     let undelivered_before = before(now, limits.undelivered_for);
     let may_go = |row: &StoredTask| may_go(row, undelivered_before);
@@ -128,7 +128,7 @@ fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> Due {
     let mut tasks: Vec<HandleId> =
         rows.iter().filter(|(_, row)| may_go(row) && is_old(row)).map(|(id, _)| **id).collect();
     rows.retain(|(id, _)| !tasks.contains(id));
-    rows.sort_by_key(|(id, row)| (row.stored().changed, **id));
+    rows.sort_by_key(|(_, row)| (row.stored().changed, row.number));
     let numbers = [limits.agent_tasks, limits.server_tasks, limits.tasks];
     tasks.extend(beyond(&rows, numbers, &|_, _| 1, &may_go));
     let receipts = state.old_receipts(limits, before(now, limits.receipts_kept_for()));

@@ -42,6 +42,8 @@ pub(crate) type TaskKey = (ServerId, u32, Option<SessionKey>, UpstreamTaskId);
 #[derive(Debug, Clone)]
 pub(crate) struct StoredTask {
     handle: TaskHandle,
+    /// Its place in the order of admission.
+    pub(crate) number: u64,
     pub(crate) phase: Phase,
     pub(crate) tick_at: Option<Timestamp>,
     pub(crate) deliver_at: Option<Timestamp>,
@@ -84,6 +86,8 @@ impl StoredTask {
 pub(crate) struct MemoryStore {
     pub(crate) closed: bool,
     pub(crate) rows: BTreeMap<HandleId, StoredTask>,
+    /// Tasks that were ever admitted.
+    admitted: u64,
     pub(crate) tasks: HashMap<TaskKey, HandleId>,
     /// Keys of tasks that retention removed.
     pub(crate) removed_tasks: HashSet<TaskKey>,
@@ -156,8 +160,10 @@ impl MemoryStore {
             return Err(CommitError::Exists(unit.handle.id));
         }
         self.holder(&unit.handle)?;
+        self.admitted += 1;
         let row = StoredTask {
             handle: unit.handle.clone(),
+            number: self.admitted,
             phase: unit.phase,
             tick_at: None,
             deliver_at: None,

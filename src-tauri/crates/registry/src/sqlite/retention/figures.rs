@@ -165,18 +165,18 @@ impl SqliteRegistry {
                 .with(undelivered_before);
         } else {
             find.add(&format!(
-                "WITH stored AS (SELECT h.id AS id, h.changed AS changed, h.server AS server, \
+                "WITH stored AS (SELECT h.number AS number, h.changed AS changed, h.server AS server, \
                   coalesce(h.agent, '') AS agent, h.created < ? AND h.changed < ? AS is_old, ({REMOVABLE}) AS may_go \
                   FROM handles h), \
                  aged AS (SELECT *, may_go AND is_old AS old FROM stored), \
                  summed AS (SELECT may_go, old, agent, \
                   sum(NOT old) OVER (PARTITION BY agent) AS of_agent, \
                   sum(NOT old) OVER (PARTITION BY server) AS of_server, sum(NOT old) OVER () AS of_all, \
-                  coalesce(sum(may_go AND NOT old) OVER (PARTITION BY agent ORDER BY changed, id \
+                  coalesce(sum(may_go AND NOT old) OVER (PARTITION BY agent ORDER BY changed, number \
                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_agent, \
-                  coalesce(sum(may_go AND NOT old) OVER (PARTITION BY server ORDER BY changed, id \
+                  coalesce(sum(may_go AND NOT old) OVER (PARTITION BY server ORDER BY changed, number \
                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_server, \
-                  coalesce(sum(may_go AND NOT old) OVER (ORDER BY changed, id \
+                  coalesce(sum(may_go AND NOT old) OVER (ORDER BY changed, number \
                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_all FROM aged) \
                  SELECT count(*) FROM summed WHERE may_go AND (old OR (agent <> '' AND of_agent - before_agent > ?) \
                   OR of_server - before_server > ? OR of_all - before_all > ?)"

@@ -69,6 +69,7 @@ fn talkative(handle: &mut TaskHandle, phase: Phase, bytes: usize) -> Commit {
 pub(crate) async fn check(registry: &dyn Registry) {
     check_bytes(registry).await;
     check_numbers(registry).await;
+    check_order_of_equals(registry).await;
     check_history(registry).await;
 }
 
@@ -144,6 +145,23 @@ async fn check_numbers(registry: &dyn Registry) {
     clean_as_foretold(registry, &tight).await;
     assert_eq!(left().await, [15, 16]);
     check_sums(registry).await;
+}
+
+/// Of tasks that ended in the same millisecond, the first admitted goes first: ids are random and order nothing.
+async fn check_order_of_equals(registry: &dyn Registry) {
+    for number in [23, 21, 22] {
+        let mut handle = FIXTURES.call(number, START + 200);
+        handle.agent = Some(FIXTURES.agent(3));
+        registry.admit(commit_of(&handle, Phase::Done)).await.expect("admitted");
+    }
+    let tight = RetentionPolicy { agent_tasks: 2, ..limits() };
+    clean_as_foretold(registry, &tight).await;
+    assert_eq!(registry.handle(FIXTURES.id(23)).await, Ok(None), "the first admitted went");
+    for number in [21, 22] {
+        assert!(registry.handle(FIXTURES.id(number)).await.expect("reads").is_some(), "task {number} stays");
+    }
+    let tight = RetentionPolicy { server_tasks: 1, ..limits() };
+    clean_as_foretold(registry, &tight).await;
 }
 
 /// Whatever happens to tasks, in whatever order, the sums are those of the rows.
