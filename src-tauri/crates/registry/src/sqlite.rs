@@ -63,6 +63,7 @@ pub(crate) struct StoreLimits {
     page_rows_max: u32,
     log_lines_per_task: u32,
     usual_samples_kept: u32,
+    learned_tools: u32,
     inbox_rows_max: u32,
     desk_value_bytes: usize,
     desk_key_bytes: usize,

@@ -24,7 +24,7 @@ mod token_usage;
 
 use std::time::Duration;
 
-use domain::policy::{CountingPolicy, Policy};
+use domain::policy::{CountingPolicy, Policy, RetentionPolicy};
 use domain::ports::{Registry, RegistryError, TaskQuery};
 
 pub use fixtures::{ContractFixtures, commit_of};
@@ -44,6 +44,7 @@ pub fn policy() -> Policy {
             series_kept: Duration::from_secs(10 * 3_600),
             ..CountingPolicy::default()
         },
+        retention: RetentionPolicy { learned_tools: 2, ..RetentionPolicy::default() },
         ..Policy::default()
     }
 }

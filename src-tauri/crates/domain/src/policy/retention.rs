@@ -55,6 +55,9 @@ pub struct RetentionPolicy {
     /// Tasks of servers that are remembered after they were removed, so that a server that goes on listing them does not
     /// bring them back; beyond it the oldest are forgotten. Judgement: about 10 MB, and as many as a server may have.
     pub removed_tasks_kept: u32,
+    /// Tools of one server of which it is known how long they usually take; beyond it those that finished a call longest
+    /// ago are forgotten. Judgement: as many as are remembered of a server (`ToolMemoryPolicy::tools_per_server`).
+    pub learned_tools: u32,
     /// Free pages given back to the disk in one step. Judgement: 1 MiB, some milliseconds.
     pub pages_at_once: u32,
     /// How often what is stored is summed up for the quotas. Judgement: a call stores 4 MiB at most.
@@ -93,6 +96,7 @@ impl Default for RetentionPolicy {
             segment_rows: 4_096,
             removed_at_once: 200,
             removed_tasks_kept: 250_000,
+            learned_tools: 2_000,
             pages_at_once: 256,
             usage_every: 3 * SECOND,
             clean_every: 60 * MINUTE,

@@ -445,7 +445,8 @@ pub trait Registry:
     fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>>;
     /// Facts for `doctor`, with a quick integrity check.
     fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>>;
-    /// Removes change rows older than `before` and status lines beyond their cap; returns how many rows went.
+    /// Removes change rows older than `before`, and forgets how long tools take beyond `retention.learned_tools` of a
+    /// server; returns how many change rows went.
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>>;
     /// Whether changes are recorded at this moment; from memory, without waiting.
     fn recording(&self) -> Recording;

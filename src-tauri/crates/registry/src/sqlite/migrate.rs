@@ -55,6 +55,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 29, sql: include_str!("../../migrations/sqlite/0029_sink_replies.sql") },
     Migration { version: 30, sql: include_str!("../../migrations/sqlite/0030_sink_signals.sql") },
     Migration { version: 31, sql: include_str!("../../migrations/sqlite/0031_removed_tasks.sql") },
+    Migration { version: 32, sql: include_str!("../../migrations/sqlite/0032_learned_durations.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

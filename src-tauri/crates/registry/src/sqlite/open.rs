@@ -83,6 +83,7 @@ impl StoreLimits {
             page_rows_max: policy.page_rows_max,
             log_lines_per_task: policy.log_lines_per_task,
             usual_samples_kept: policy.usual_samples_kept,
+            learned_tools: policy.retention.learned_tools,
             inbox_rows_max: policy.inbox_rows_max,
             desk_value_bytes: policy.desk_value_bytes,
             desk_key_bytes: policy.desk_key_bytes,

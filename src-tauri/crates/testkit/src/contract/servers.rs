@@ -93,6 +93,26 @@ async fn check_durations(registry: &dyn Registry) {
     assert_eq!(usual(5).await, Ok(Some(ten)), "only the latest ten are kept");
     assert_eq!(registry.usual(FIXTURES.server(1), "other", 0).await, Ok(None), "another tool is not known");
     assert_eq!(registry.usual(FIXTURES.server(2), "index_folder", 0).await, Ok(None), "nor is another server");
+    check_learned_tools(registry).await;
+}
+
+/// Of each server the tools of the latest calls are known, and of one that was removed none.
+async fn check_learned_tools(registry: &dyn Registry) {
+    let server = http_server(4_009, "renamer");
+    registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("a server is added");
+    let known = async |tool| registry.usual(server.id, tool, 1).await.expect("durations can be read").is_some();
+    for (number, tool, changed) in [(40, "a", 3_000), (41, "b", 1_000), (42, "c", 2_000), (43, "b", 900)] {
+        let mut handle = FIXTURES.call(number, 100);
+        (handle.server, handle.tool) = (server.id, Some(tool.into()));
+        handle.changed = Timestamp::from_millis(changed);
+        let unit = Commit { learned_ms: Some(5), ..commit_of(&handle, Phase::Done) };
+        registry.admit(unit).await.expect("a finished call is learned from");
+    }
+    registry.prune(Timestamp::EPOCH).await.expect("what is beyond a limit goes");
+    assert!(known("a").await && known("c").await, "the tools of the latest calls stay");
+    assert!(!known("b").await, "the tool whose call finished longest ago is forgotten");
+    registry.remove_server(server.id, Vec::new()).await.expect("a server is removed");
+    assert!(!known("a").await, "nothing is known of a server that was removed");
 }
 
 async fn check_tools(registry: &dyn Registry) {

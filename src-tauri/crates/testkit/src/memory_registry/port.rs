@@ -456,7 +456,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
-        ready(self.with(|state, _| state.prune(before)))
+        ready(self.with(|state, policy| state.prune(before, policy)))
     }
 
     fn recording(&self) -> Recording {

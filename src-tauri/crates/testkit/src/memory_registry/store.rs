@@ -2,6 +2,7 @@
 //!
 //! Every change happens under one lock, so it is atomic; conflicts and duplicates are found before anything is changed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use domain::agent::Agent;
@@ -105,7 +106,8 @@ pub(crate) struct MemoryStore {
     pub(crate) removed_audit: Option<AuditLink>,
     pub(crate) verified: Option<u64>,
     pub(crate) signed: SignedLog,
-    durations: HashMap<(ServerId, String), VecDeque<u64>>,
+    /// When a call of the tool finished last, and how long its latest calls took.
+    durations: HashMap<(ServerId, String), (Timestamp, VecDeque<u64>)>,
     pub(crate) tools: BTreeMap<ServerId, ToolMemory>,
     pub(crate) halts: HaltStore,
     pub(crate) pauses: BTreeMap<PauseId, Pause>,
@@ -226,7 +228,9 @@ impl MemoryStore {
             row.log.pop_front();
         }
         if let (Some(took), Some(tool)) = (learned_ms, &handle.tool) {
-            let known = self.durations.entry((handle.server, tool.to_string())).or_default();
+            let none = (handle.changed, VecDeque::new());
+            let (at, known) = self.durations.entry((handle.server, tool.to_string())).or_insert(none);
+            *at = handle.changed.max(*at);
             known.push_back(took);
             while known.len() > usize::try_from(policy.usual_samples_kept).unwrap_or(usize::MAX) {
                 known.pop_front();
@@ -273,6 +277,7 @@ impl MemoryStore {
     /// Removes a server.
     pub(crate) fn remove_server(&mut self, id: ServerId, audit: Vec<AuditEvent>) -> Seq {
         self.tools.remove(&id);
+        self.durations.retain(|(server, _), _| *server != id);
         if let Some((_, removed)) = self.servers.get_mut(&id) {
             *removed = true;
         }
@@ -283,7 +288,7 @@ impl MemoryStore {
 
     /// What a tool usually takes.
     pub(crate) fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Option<UsualDuration> {
-        let mut sorted: Vec<u64> = self.durations.get(&(server, tool.to_owned()))?.iter().copied().collect();
+        let mut sorted: Vec<u64> = self.durations.get(&(server, tool.to_owned()))?.1.iter().copied().collect();
         sorted.sort_unstable();
         let samples = u32::try_from(sorted.len()).ok()?;
         let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
@@ -291,8 +296,24 @@ impl MemoryStore {
         Some(UsualDuration { samples, median_ms: rank(50)?, p90_ms: rank(90)?, p95_ms: rank(95)? })
     }
 
+    /// Forgets the tools of each server beyond the limit, those that finished a call longest ago first.
+    fn forget_tools(&mut self, most: u32) {
+        let mut known: Vec<_> =
+            self.durations.iter().map(|((server, tool), (at, _))| (*server, Reverse(*at), tool.clone())).collect();
+        known.sort();
+        let mut counts: HashMap<ServerId, u32> = HashMap::new();
+        for (server, _, tool) in known {
+            let count = counts.entry(server).or_default();
+            *count += 1;
+            if *count > most {
+                self.durations.remove(&(server, tool));
+            }
+        }
+    }
+
     /// Removes old change rows.
-    pub(crate) fn prune(&mut self, before: Timestamp) -> u64 {
+    pub(crate) fn prune(&mut self, before: Timestamp, policy: &Policy) -> u64 {
+        self.forget_tools(policy.retention.learned_tools);
         let mut all = 0;
         loop {
             let old = self.changes.iter().take(STRETCH).rposition(|(_, at)| *at < before);

@@ -1,24 +1,37 @@
 //! How long a tool on a server usually takes: its latest durations and their percentiles.
 //!
-//! A percentile is the nearest rank: the smallest duration that at least that share of the samples does not exceed.
+//! A percentile is the nearest rank: the smallest duration that at least that share of the samples does not exceed. Names of
+//! tools come from servers: of each server the tools of the latest calls are kept, and of a removed one nothing.
 
 use domain::ids::ServerId;
 use domain::ports::RegistryError;
 use domain::task::UsualDuration;
+use sqlx::sqlite::SqliteConnection;
 
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::{SqliteRegistry, unsigned};
+use crate::sqlite::{SqliteRegistry, StoreContext, unsigned};
+
+/// How long a finished call took.
+pub(crate) struct LearnedDuration<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) tool: &'a str,
+    pub(crate) took_ms: i64,
+    /// When it finished, in milliseconds since 1970.
+    pub(crate) at: i64,
+}
 
 /// Adds a duration and forgets the oldest beyond `kept`.
-pub(crate) fn learn(batch: &mut StatementBatch, server: &str, tool: &str, took_ms: i64, kept: u32) {
+pub(crate) fn learn(batch: &mut StatementBatch, learned: &LearnedDuration<'_>, kept: u32) {
+    let LearnedDuration { server, tool, took_ms, at } = *learned;
     batch
         .add(
-            "INSERT INTO durations (server, tool, number, took_ms) \
-             SELECT ?, ?, coalesce(max(number), 0) + 1, ? FROM durations WHERE server = ? AND tool = ?",
+            "INSERT INTO durations (server, tool, number, took_ms, at) \
+             SELECT ?, ?, coalesce(max(number), 0) + 1, ?, ? FROM durations WHERE server = ? AND tool = ?",
         )
         .with(server.to_owned())
         .with(tool.to_owned())
         .with(took_ms)
+        .with(at)
         .with(server.to_owned())
         .with(tool.to_owned());
     batch
@@ -31,6 +44,26 @@ pub(crate) fn learn(batch: &mut StatementBatch, server: &str, tool: &str, took_m
         .with(server.to_owned())
         .with(tool.to_owned())
         .with(kept);
+}
+
+/// Forgets what was learned of the tools of a server that was removed.
+pub(crate) fn remove(batch: &mut StatementBatch, server: ServerId) {
+    batch.add("DELETE FROM durations WHERE server = ?").with(server.to_string());
+}
+
+/// Forgets the tools of each server beyond the limit, those that finished a call longest ago first, and what a call
+/// taught that finished after its server was removed.
+pub(crate) async fn forget_tools(base: &StoreContext, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+    let mut batch = StatementBatch::default();
+    batch.add("DELETE FROM durations WHERE server IN (SELECT id FROM servers WHERE removed = 1)");
+    batch
+        .add(
+            "DELETE FROM durations WHERE (server, tool) IN (SELECT server, tool FROM ( \
+              SELECT server, tool, row_number() OVER (PARTITION BY server ORDER BY newest DESC, tool) AS place FROM ( \
+               SELECT server, tool, max(at) AS newest FROM durations GROUP BY server, tool)) WHERE place > ?)",
+        )
+        .with(base.limits.learned_tools);
+    batch.run(connection).await.map_err(base.failed("forget durations"))
 }
 
 /// The nearest rank of a sorted list; `percent` is between 1 and 100.

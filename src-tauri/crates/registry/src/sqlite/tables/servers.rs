@@ -17,6 +17,7 @@ use sqlx::sqlite::SqliteRow;
 use crate::codec::{self, DecodeError, ServerDef};
 use crate::seal::{FieldLocation, Sealer};
 use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::tables::durations;
 use crate::sqlite::{SqliteRegistry, StoreContext};
 
 /// A server, ready to write.
@@ -70,6 +71,7 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &ServerRow) {
 pub(crate) fn remove(batch: &mut StatementBatch, id: ServerId) {
     batch.add("UPDATE servers SET removed = 1 WHERE id = ?").with(id.to_string());
     tool_memory::remove(batch, id);
+    durations::remove(batch, id);
 }
 
 impl SqliteRegistry {

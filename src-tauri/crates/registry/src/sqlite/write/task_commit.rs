@@ -9,9 +9,10 @@ use domain::ports::change::Entity;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::codec::audit::TaskParties;
+use crate::sqlite::tables::durations::{self, LearnedDuration};
 use crate::sqlite::tables::row_name;
 use crate::sqlite::tables::task_row::{EncodedTask, RequestRow};
-use crate::sqlite::tables::{durations, payloads, raw_messages, requests, status_log, tasks};
+use crate::sqlite::tables::{payloads, raw_messages, requests, status_log, tasks};
 use crate::sqlite::write::cache::CachedTask;
 use crate::sqlite::write::mutation::MutationOutcome;
 use crate::sqlite::write::transaction::WriteTransaction;
@@ -105,7 +106,8 @@ impl WriteTransaction<'_> {
             status_log::cut(&mut self.batch, cached.number, cached.log_number, beyond);
         }
         if let (Some(took), Some(tool)) = (task.learned_ms, &task.tool) {
-            durations::learn(&mut self.batch, &task.server, tool, took, self.limits.usual_samples_kept);
+            let learned = LearnedDuration { server: &task.server, tool, took_ms: took, at: task.changed };
+            durations::learn(&mut self.batch, &learned, self.limits.usual_samples_kept);
         }
         let parties = TaskParties { server: &task.server, agent: &task.agent };
         self.add_audit_of(connection, parties, &task.audit).await?;

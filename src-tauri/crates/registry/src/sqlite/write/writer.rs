@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::reserve::DiskReserve;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::maintenance::{compact, prune_stretch, shrink_step};
+use crate::sqlite::tables::durations;
 use crate::sqlite::write::cache::WriterCache;
 use crate::sqlite::write::mutation::{Mutation, MutationOutcome};
 use crate::sqlite::write::reseal::Resealing;
@@ -231,7 +232,10 @@ impl WriterLoop {
     }
 
     async fn prune_stretch(&mut self, before: Timestamp) -> Result<u64, RegistryError> {
-        let pruned = prune_stretch(&self.base, &mut self.connection, before).await;
+        let mut pruned = prune_stretch(&self.base, &mut self.connection, before).await;
+        if pruned == Ok(0) {
+            pruned = durations::forget_tools(&self.base, &mut self.connection).await.map(|()| 0);
+        }
         if pruned.is_err() {
             self.roll_back().await;
         }
