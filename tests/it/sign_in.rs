@@ -362,6 +362,33 @@ fn an_issuer_that_misbehaves_leads_to_a_sentence_and_never_to_a_token_in_the_wro
 }
 
 #[test]
+fn what_a_server_said_about_signing_in_before_does_not_count_against_what_it_says_now() {
+    let (stage, _core) = Stage::plain();
+    stage.issuer.set_fault(Fault::ChallengeElsewhere);
+    let refused_before = stage.server.counts().without_token;
+    wait_for(
+        "the core is refused and told of another place",
+        || {
+            stage.home.run(["servers", "tools", "hosted"]);
+            (stage.server.counts().without_token > refused_before).then_some(())
+        },
+        || format!("{:#}\n{}", stage.show(), stage.home.core_log()),
+    );
+    stage.issuer.clear_fault(Fault::ChallengeElsewhere);
+    stage.issuer.set_fault(Fault::ResourceLies);
+    match stage.begin(&[]) {
+        Err(ran) => assert!(ran.err.contains("not about this server"), "{}{}", ran.out, ran.err),
+        Ok(begun) => {
+            begun.give_up();
+            panic!("no person may be sent to the issuer");
+        }
+    }
+    stage.issuer.clear_fault(Fault::ResourceLies);
+    stage.signed_in();
+    stage.wait_health("up");
+}
+
+#[test]
 fn a_server_that_moves_or_has_a_token_of_its_own_gets_no_token_of_a_sign_in() {
     let (stage, _core) = Stage::plain();
     stage.signed_in();

@@ -222,7 +222,7 @@ numbers! { AUDIT_NAMES set_audit AuditPolicy:
 
 numbers! { SIGN_IN_NAMES set_sign_in SignInPolicy:
     browser_wait, exchange_limit, renew_percent, renew_jitter_percent, renew_rest, renew_again, stop_grace, lifetime_max, token_bytes,
-    callback_bytes, callback_limit, callback_connections, scopes_max, revoke_limit,
+    callback_bytes, callback_limit, callback_connections, scopes_max, document_bytes, revoke_limit,
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //! The library reads the documents and compares issuers (protocol.md §5.1, steps 2 and 3); what it lets pass and the
 //! protocol does not is refused here: endpoints without TLS, an issuer without a name, PKCE that is not promised.
 
-use std::time::Duration;
-
+use domain::policy::SignInPolicy;
 use domain::ports::SignInFault;
 use rmcp::transport::auth::{AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource};
 use serde_json::Value;
@@ -12,6 +11,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::faults::{broken, fault, nothing_published, of_library};
+use super::resource::check_documents;
 use crate::loopback::is_loopback;
 
 /// Where to sign in.
@@ -32,15 +32,15 @@ pub(crate) struct Issuer {
     pub(crate) revocation: Option<Url>,
 }
 
-/// Finds the issuer of a server's tokens. `challenge` is what the server said when it refused a request.
+/// Finds the issuer of a server's tokens. `challenge` is how the server refuses a request without a token.
 pub(crate) async fn discover(
     url: &str,
     challenge: Option<&str>,
     may_be_private: bool,
-    limit: Duration,
+    policy: &SignInPolicy,
 ) -> Result<(AuthorizationManager, Issuer), SignInFault> {
     let server = Url::parse(url).map_err(|_| broken("the address of the server is no URL"))?;
-    let at = host(&server);
+    let (at, limit) = (host(&server), policy.exchange_limit);
     let finding = async {
         let manager = if may_be_private {
             AuthorizationManager::new_allowing_private_addresses(url).await
@@ -52,6 +52,10 @@ pub(crate) async fn discover(
         let found = found.map_err(|error| of_library(&error, &at))?;
         if found.source == AuthorizationMetadataSource::LegacyEndpointFallback {
             return Err(nothing_published(&at));
+        }
+        // Without a document of its own a server is its own issuer, as older ones are.
+        if found.source == AuthorizationMetadataSource::AuthorizationServerMetadata {
+            check_documents(&server, policy.document_bytes, limit).await?;
         }
         let issuer = usable(&found.metadata, &server, &at)?;
         manager.set_metadata(found.metadata);

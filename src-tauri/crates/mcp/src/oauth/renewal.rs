@@ -152,8 +152,8 @@ impl ServerToken {
     }
 
     async fn client(&self, client: &StoredClient, may_be_private: bool) -> Result<RenewalClient, NotRenewed> {
-        let limit = self.shared.policy.sign_in.exchange_limit;
-        let found = discover(&self.url, self.challenge().as_deref(), may_be_private, limit).await;
+        let challenge = self.current_challenge().await.map_err(NotRenewed::Later)?;
+        let found = discover(&self.url, challenge.as_deref(), may_be_private, &self.shared.policy.sign_in).await;
         let (mut manager, issuer) = found.map_err(NotRenewed::Later)?;
         if issuer.name != client.issuer {
             let why = fault(

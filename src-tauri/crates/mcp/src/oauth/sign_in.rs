@@ -65,8 +65,8 @@ impl OAuth {
         let stored = self.shared.load(server.id).await.map_err(|error| not_kept(&error))?;
         let stored = if stored.url == token.url { stored } else { StoredSignIn::default() };
         let may_be_private = wish.may_be_private || stored.may_be_private;
-        let challenge = token.challenge();
-        let found = discover(&token.url, challenge.as_deref(), may_be_private, policy.exchange_limit).await;
+        let challenge = token.current_challenge().await?;
+        let found = discover(&token.url, challenge.as_deref(), may_be_private, policy).await;
         let (mut manager, issuer) = found?;
         let known = stored.client.clone().filter(|client| client.issuer == issuer.name);
         // A browser that did not come back may have met an issuer that forgot the client.
@@ -240,7 +240,7 @@ impl OAuth {
     /// Asks the issuer to forget the token (RFC 7009).
     async fn revoke(&self, stored: &StoredSignIn) -> Revocation {
         let limit = self.shared.policy.sign_in.revoke_limit;
-        match timeout(limit, revoked(stored, limit)).await {
+        match timeout(limit, revoked(stored, &self.shared.policy.sign_in)).await {
             Ok(Some(())) => Revocation::Done,
             Ok(None) | Err(_) => Revocation::NotConfirmed,
         }
@@ -248,9 +248,9 @@ impl OAuth {
 }
 
 /// `None` when the issuer offers no way, or did not confirm it.
-async fn revoked(stored: &StoredSignIn, limit: std::time::Duration) -> Option<()> {
+async fn revoked(stored: &StoredSignIn, policy: &SignInPolicy) -> Option<()> {
     let client = stored.client.as_ref()?;
-    let (_, issuer) = discover(&stored.url, None, stored.may_be_private, limit).await.ok()?;
+    let (_, issuer) = discover(&stored.url, None, stored.may_be_private, policy).await.ok()?;
     let address = issuer.revocation.filter(|_| issuer.name == client.issuer)?;
     let given = serde_json::to_value(stored.credentials.as_ref()?.token_response.as_ref()?).ok()?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -267,7 +267,11 @@ async fn revoked(stored: &StoredSignIn, limit: std::time::Duration) -> Option<()
         None => form.push(("client_id", client.id.as_str())),
     }
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(limit).build().ok()?;
+    let http = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(policy.revoke_limit)
+        .build()
+        .ok()?;
     let mut request = http.post(address).header("content-type", "application/x-www-form-urlencoded").body(body);
     if let Some((id, secret)) = basic {
         request = request.basic_auth(id, Some(secret));

@@ -22,6 +22,7 @@ use url::Url;
 use super::OAuthShared;
 use super::faults::{broken, fault};
 use super::renewal::Renewer;
+use super::resource::refusal;
 use super::stored::StoredSignIn;
 
 /// The token of a server, or that there is none.
@@ -329,9 +330,16 @@ impl ServerToken {
         }
     }
 
-    /// What the server said when it refused a request last.
-    pub(super) fn challenge(&self) -> Option<String> {
-        self.seen.lock().challenge.clone()
+    /// How the server refuses a request without a token now. Where it does not refuse the one that is tried, what it said
+    /// last.
+    pub(super) async fn current_challenge(&self) -> Result<Option<String>, SignInFault> {
+        let refusal = refusal(&self.url, self.shared.policy.sign_in.exchange_limit).await?;
+        let now = refusal.map(|headers| self.challenge_of(&headers));
+        let mut seen = self.seen.lock();
+        if let Some(now) = now {
+            seen.challenge = now;
+        }
+        Ok(seen.challenge.clone())
     }
 
     /// What to ask for beside the server's wish: what is there, and what is missing.

@@ -39,6 +39,8 @@ pub struct SignInPolicy {
     pub callback_connections: usize,
     /// Permissions (scopes) that are asked for, at most. Judgement.
     pub scopes_max: usize,
+    /// Longest document of a server about signing in that is read. Judgement: those seen have 1 KiB.
+    pub document_bytes: usize,
     /// How long signing out waits for the server to forget the token. Judgement: signing out here does not depend on it.
     pub revoke_limit: Duration,
 }
@@ -59,6 +61,7 @@ impl Default for SignInPolicy {
             callback_limit: 5 * SECOND,
             callback_connections: 8,
             scopes_max: 64,
+            document_bytes: 64 * KIB,
             revoke_limit: 5 * SECOND,
         }
     }
