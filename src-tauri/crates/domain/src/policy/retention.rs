@@ -74,6 +74,12 @@ pub struct RetentionPolicy {
     pub slow_commit: Duration,
     /// How often recording is tried again while it is not possible. Judgement: a person who made room sees it work.
     pub record_again: Duration,
+    /// Bytes that others are taken to write to the disk in a second, at most: free space is looked at so often that it
+    /// cannot be used up between two looks. Judgement: what a fast disk takes for longer than a moment.
+    pub disk_fill_rate: u64,
+    /// The shortest time between two looks at free space; the longest is `record_again`. Judgement: a call to the system
+    /// that takes a microsecond.
+    pub disk_look_min: Duration,
     /// Largest change that may take space of the reserve without being a person's. Judgement: a status, not a result.
     pub reserve_change_bytes: usize,
 }
@@ -104,6 +110,8 @@ impl Default for RetentionPolicy {
             verified_at_once: 2_000,
             slow_commit: 5 * SECOND,
             record_again: SECOND,
+            disk_fill_rate: 2 * GIB,
+            disk_look_min: Duration::from_millis(50),
             reserve_change_bytes: 65_536,
         }
     }

@@ -1,9 +1,11 @@
 //! Whether calls can be recorded now, since when not, and which calls in flight have no row because of it.
 //!
-//! Asked before every agent call, watched by feeds, and retried while it is not possible. What the registry does about
-//! a full disk is its own; the calls are in `unrecorded.rs`.
+//! Asked before every agent call, watched by feeds, and retried while it is not possible. While the disk has little room
+//! left, new work is refused although changes are still recorded: a call that left can then get its row. What the registry
+//! does about a full disk is its own; the calls are in `unrecorded.rs`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use domain::ports::{Recording, RecordingFault};
 use domain::time::Timestamp;
@@ -18,6 +20,8 @@ use crate::engine::Engine;
 pub struct RecordingState {
     /// Whether changes are recorded.
     pub recording: Recording,
+    /// Whether calls are refused although what is in progress and what people decide is recorded: there is still room.
+    pub is_early: bool,
     /// Since when this holds.
     pub since: Timestamp,
     /// Calls in flight whose row could not be written, the oldest first.
@@ -25,34 +29,49 @@ pub struct RecordingState {
 }
 
 /// The current state, to be watched.
-pub(crate) struct RecordingMonitor(watch::Sender<RecordingState>);
+pub(crate) struct RecordingMonitor {
+    state: watch::Sender<RecordingState>,
+    /// The disk has little room left.
+    is_disk_low: AtomicBool,
+}
 
 impl RecordingMonitor {
     pub(crate) fn new(now: Timestamp) -> Self {
-        let state = RecordingState { recording: Recording::Possible, since: now, unrecorded: Vec::new() };
-        Self(watch::Sender::new(state))
+        let recording = Recording::Possible;
+        let state = RecordingState { recording, is_early: false, since: now, unrecorded: Vec::new() };
+        Self { state: watch::Sender::new(state), is_disk_low: AtomicBool::new(false) }
     }
 
     /// The state as of the last check.
     pub(crate) fn state(&self) -> RecordingState {
-        self.0.borrow().clone()
+        self.state.borrow().clone()
     }
 
     /// Wakes at every change.
     pub(crate) fn watch(&self) -> watch::Receiver<RecordingState> {
-        self.0.subscribe()
+        self.state.subscribe()
     }
 
     /// Waits until changes are recorded.
     pub(crate) async fn possible(&self) {
-        let _ = self.0.subscribe().wait_for(|state| state.recording == Recording::Possible).await;
+        let _ = self.state.subscribe().wait_for(|state| state.recording == Recording::Possible).await;
     }
 }
 
-/// Why a call cannot be recorded at this moment; `None` when it can.
+/// What holds for new work, and whether it is refused although changes are recorded.
+fn for_new_work(core: &EngineCore) -> (Recording, bool) {
+    match core.registry.recording() {
+        Recording::Possible if core.calls.recording.is_disk_low.load(Ordering::Relaxed) => {
+            (Recording::Impossible(RecordingFault::DiskFull), true)
+        }
+        recording => (recording, false),
+    }
+}
+
+/// Why a call cannot be recorded at this moment, or soon after; `None` when it can.
 pub(crate) fn fault(core: &EngineCore) -> Option<RecordingFault> {
-    let recording = core.registry.recording();
-    let is_news = core.calls.recording.0.borrow().recording != recording;
+    let (recording, _) = for_new_work(core);
+    let is_news = core.calls.recording.state.borrow().recording != recording;
     if is_news {
         refresh(core);
     }
@@ -64,16 +83,17 @@ pub(crate) fn fault(core: &EngineCore) -> Option<RecordingFault> {
 
 /// Reads what the registry says now, and wakes watchers of a change.
 pub(crate) fn refresh(core: &EngineCore) {
-    let (recording, now) = (core.registry.recording(), core.time.now());
+    let ((recording, is_early), now) = (for_new_work(core), core.time.now());
     let unrecorded = core.calls.unrecorded.calls();
-    core.calls.recording.0.send_if_modified(|state| {
+    core.calls.recording.state.send_if_modified(|state| {
         let is_other = state.recording != recording;
         if is_other {
             (state.recording, state.since) = (recording, now);
         }
         let has_others = state.unrecorded != unrecorded;
         state.unrecorded = unrecorded;
-        is_other || has_others
+        let is_nearer = std::mem::replace(&mut state.is_early, is_early) != is_early;
+        is_other || has_others || is_nearer
     });
 }
 
@@ -83,6 +103,20 @@ impl Engine {
     pub fn recording(&self) -> RecordingState {
         refresh(&self.core);
         self.core.calls.recording.state()
+    }
+
+    /// Says whether the disk of the registry has so little room left that no new work begins. What is in progress and what
+    /// people decide is recorded as before.
+    pub fn note_disk_room(&self, is_low: bool) {
+        let monitor = &self.core.calls.recording;
+        if monitor.is_disk_low.swap(is_low, Ordering::Relaxed) != is_low {
+            if is_low {
+                tracing::warn!("the disk has little room left; new calls of agents are refused before they leave");
+            } else {
+                tracing::warn!("the disk has room again for new calls of agents");
+            }
+            refresh(&self.core);
+        }
     }
 
     /// Wakes when that changes.

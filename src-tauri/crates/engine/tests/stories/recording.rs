@@ -72,6 +72,27 @@ async fn a_call_of_an_agent_that_cannot_be_recorded_is_refused_before_it_leaves(
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_little_room_is_left_agents_are_refused_and_work_in_progress_is_recorded() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 20 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.world.engine.note_disk_room(true);
+    let refused = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+    assert_eq!(refused, Err(EngineError::CannotRecord(RecordingFault::DiskFull)), "it is told why");
+    assert_eq!(stage.sent(), 1, "only the call from before left");
+    let state = stage.world.engine.recording();
+    assert!(state.is_early && state.unrecorded.is_empty(), "there is still room for what is in progress: {state:?}");
+    stage.world.pass(5 * SECOND).await;
+    assert_eq!(stage.world.all().await.len(), 1, "the call in flight has its row");
+    stage.world.engine.note_disk_room(false);
+    stage.server.reply("add", Duration::ZERO, Ok(plain("3")));
+    let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+    assert_eq!(landed, Ok(CallOutcome::Result { payload: payload("3"), is_error: false }), "with room it goes on");
+    drop(asked);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reply_that_is_here_goes_back_without_a_row() {
     let stage = Stage::new().await;
     stage.server.reply("slow", 20 * SECOND, Ok(plain("42")));

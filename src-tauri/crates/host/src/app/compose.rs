@@ -46,7 +46,7 @@ use crate::os::anchors::LocalAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::own_program::own_program_text;
 use crate::os::process_table::ProcessTable;
-use crate::os::{orphans, program_lookup, random};
+use crate::os::{disk_room, orphans, program_lookup, random};
 use crate::secrets::{CollectorHeaders, Vault, VaultError, VaultSigner};
 use crate::socket::{self, AncestryOptions, SocketServices};
 use crate::window::routes::Opener;
@@ -188,6 +188,8 @@ pub async fn start(held: LockedDataDir, adapters: Adapters) -> Result<RunningCor
     let mut halt_file = HaltFile::new(held.config.paths.halt_file());
     halt_file.look(&engine).await;
     supervisor.spawn("halt file", halt_file.watch(engine.clone(), policy.halt.clone()));
+    let (home, limits) = (held.config.paths.home().to_owned(), policy.retention.clone());
+    supervisor.spawn("disk room", disk_room::watch(engine.clone(), home, policy.reserve_file_bytes, limits));
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
     let place = CoreSurroundings {
         started: Some(clock.now()),

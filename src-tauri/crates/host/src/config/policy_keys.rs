@@ -200,6 +200,7 @@ numbers! { SHARES_NAMES set_shares SharePolicy:
 numbers! { RETENTION_NAMES set_retention RetentionPolicy:
     payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, tasks, agent_tasks, server_tasks, undelivered_for, receipt_age, receipts, audit_age, segment_rows,
     removed_at_once, removed_tasks_kept, learned_tools, pages_at_once, usage_every, clean_every, lowered_wait, verified_at_once, slow_commit, record_again,
+    disk_fill_rate, disk_look_min,
     reserve_change_bytes,
 }
 

@@ -98,7 +98,7 @@ fn configuration(config: &Config) -> Finding {
 }
 
 fn space(config: &Config) -> Finding {
-    let room = match DiskRoom::of(config.paths.home(), &config.policy) {
+    let room = match DiskRoom::of(config.paths.home(), config.policy.reserve_file_bytes) {
         Ok(room) => room,
         Err(error) => {
             return Finding::note("disk", format!("its free space is not known: {error}"), "Check the disk by hand.");

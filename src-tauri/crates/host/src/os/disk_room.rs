@@ -1,13 +1,16 @@
-//! How much of a disk is free, and how much the registry needs to record new work.
+//! How much of a disk is free, and how much must be for new work.
 //!
-//! What the registry needs is room to make its reserve file again (`registry/sqlite/write/reserve.rs`), which takes twice
-//! its size. It looks, and changes nothing.
+//! New work needs room to make the registry's reserve file again (`registry/sqlite/write/reserve.rs`), which takes twice
+//! its size: a call that leaves with that much room gets its row. It looks, and changes nothing.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use domain::policy::Policy;
+use domain::policy::RetentionPolicy;
+use engine::Engine;
+use tokio::time::sleep;
 
 /// The room on the disk of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,25 +18,58 @@ pub(crate) struct DiskRoom {
     folder: PathBuf,
     /// Bytes that this user may still write.
     pub(crate) free: u64,
-    /// Bytes that must be free before new work is recorded; none while the reserve is whole.
+    /// Bytes that must be free before new work begins.
     needed: u64,
 }
 
 impl DiskRoom {
-    /// The room where the registry in this folder is.
+    /// The room where the registry in this folder is, whose reserve file has so many bytes when it is whole.
     ///
     /// # Errors
     /// When the system does not say.
-    pub(crate) fn of(folder: &Path, policy: &Policy) -> io::Result<Self> {
-        let reserve = std::fs::metadata(folder.join("reserve")).map_or(0, |facts| facts.len());
-        let is_whole = reserve == policy.reserve_file_bytes;
-        let needed = if is_whole { 0 } else { policy.reserve_file_bytes.saturating_mul(2) };
+    pub(crate) fn of(folder: &Path, reserve_file_bytes: u64) -> io::Result<Self> {
+        let needed = reserve_file_bytes.saturating_mul(2);
         Ok(Self { folder: folder.to_owned(), free: free_bytes(folder)?, needed })
     }
 
     /// Whether new work is refused for want of room.
     pub(crate) const fn is_too_little(&self) -> bool {
         self.free == 0 || self.free < self.needed
+    }
+
+    /// When to look again, so that the room cannot be used up before.
+    fn next_look(&self, policy: &RetentionPolicy) -> Duration {
+        if self.is_too_little() {
+            return policy.record_again;
+        }
+        let millis = self.free.saturating_sub(self.needed).saturating_mul(1_000) / policy.disk_fill_rate.max(1);
+        Duration::from_millis(millis).min(policy.record_again).max(policy.disk_look_min)
+    }
+}
+
+/// Tells the engine for as long as the core runs whether there is room for new work. What cannot be looked at changes
+/// nothing: the registry finds out by itself what it cannot write.
+pub(crate) async fn watch(engine: Engine, folder: PathBuf, reserve_file_bytes: u64, policy: RetentionPolicy) {
+    let mut is_unknown = false;
+    loop {
+        let place = folder.clone();
+        // A disk that hangs holds a thread of its own, and not the runtime.
+        let room = tokio::task::spawn_blocking(move || DiskRoom::of(&place, reserve_file_bytes)).await;
+        let again = match room {
+            Ok(Ok(room)) => {
+                is_unknown = false;
+                engine.note_disk_room(room.is_too_little());
+                room.next_look(&policy)
+            }
+            Ok(Err(error)) => {
+                if !std::mem::replace(&mut is_unknown, true) {
+                    tracing::warn!(%error, "how much of the disk is free is not known");
+                }
+                policy.record_again
+            }
+            Err(_) => policy.record_again,
+        };
+        sleep(again).await;
     }
 }
 
@@ -70,24 +106,36 @@ fn free_bytes(_folder: &Path) -> io::Result<u64> {
 mod tests {
     use super::*;
 
+    fn room(free: u64, needed: u64) -> DiskRoom {
+        DiskRoom { folder: "/data".into(), free, needed }
+    }
+
     #[test]
     fn too_little_room_names_both_figures_and_the_folder() {
-        let room = |free, needed| DiskRoom { folder: "/data".into(), free, needed };
         let little = room(7_500_000, 8_388_608);
         assert!(little.is_too_little());
         assert_eq!(little.to_string(), "7.5 MB free on the disk of `/data`; new work needs 8.3 MB");
         assert_eq!(room(9_000_000, 8_388_608).to_string(), "9.0 MB free on the disk of `/data`");
         assert_eq!(room(50_000, 0).to_string(), "less than 0.1 MB free on the disk of `/data`");
-        assert!(!room(50_000, 0).is_too_little(), "while the reserve is whole, new work is recorded");
+        assert!(!room(50_000, 0).is_too_little(), "without a reserve new work needs no room for it");
         assert!(room(0, 0).is_too_little());
     }
 
     #[test]
-    fn a_whole_reserve_needs_no_more_room() {
+    fn new_work_needs_twice_the_reserve_whether_or_not_the_reserve_is_there() {
         let folder = tempfile::tempdir().expect("a folder");
-        let policy = Policy { reserve_file_bytes: 10, ..Policy::default() };
-        assert_eq!(DiskRoom::of(folder.path(), &policy).expect("it is known").needed, 20, "the reserve is not there");
         std::fs::write(folder.path().join("reserve"), [0; 10]).expect("a reserve");
-        assert_eq!(DiskRoom::of(folder.path(), &policy).expect("it is known").needed, 0);
+        assert_eq!(DiskRoom::of(folder.path(), 10).expect("it is known").needed, 20);
+    }
+
+    #[test]
+    fn the_less_room_there_is_the_sooner_it_is_looked_at_again() {
+        let policy = RetentionPolicy { disk_fill_rate: 1_000, ..RetentionPolicy::default() };
+        let look = |free| room(free, 100).next_look(&policy);
+        assert_eq!(look(1_000_000), policy.record_again, "never longer than this");
+        assert_eq!(look(400), Duration::from_millis(300), "the room above the limit, at the highest rate");
+        assert_eq!(look(101), policy.disk_look_min);
+        assert_eq!(look(99), policy.record_again, "new work is refused already");
+        assert_eq!(room(u64::MAX, 0).next_look(&policy), policy.record_again);
     }
 }

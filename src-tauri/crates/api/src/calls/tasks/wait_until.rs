@@ -58,7 +58,7 @@ impl Api {
     /// Returns when nothing can be recorded, and one more try brought no change.
     async fn recording_is_stuck(&self, engine: &Engine) {
         let mut state = engine.recording_watch();
-        let is_possible = |state: &RecordingState| state.recording == Recording::Possible;
+        let is_possible = |state: &RecordingState| state.recording == Recording::Possible || state.is_early;
         loop {
             if state.wait_for(|state| !is_possible(state)).await.is_err() {
                 return std::future::pending().await;
