@@ -19,6 +19,7 @@ mod budget_kill;
 mod bulk;
 mod clients;
 mod conformance;
+mod copied_folder;
 mod dead_servers;
 mod disk_full;
 mod escalation;

@@ -6,6 +6,7 @@ pub(crate) mod anchors;
 pub(crate) mod concealment;
 pub(crate) mod core_lock;
 pub(crate) mod disk_room;
+pub(crate) mod folder_origin;
 pub(crate) mod observed_clock;
 pub(crate) mod open_files;
 pub(crate) mod orphans;

@@ -26,7 +26,7 @@ pub use protocol::key::KeeperKey;
 pub use protocol::start_order::{FreezeReport, KeeperHello};
 pub use read_buffer::line_end;
 pub use runtime_dir::{
-    HeldChild, RuntimeDir, end_abandoned_children, kept_children, names_with_children, running_keepers,
-    unclaimed_children,
+    HeldChild, RuntimeDir, end_abandoned_children, has_listening_keeper, has_other_child, kept_children,
+    names_with_children, running_keepers, unclaimed_children,
 };
 pub use server::{KeeperError, serve};

@@ -209,6 +209,19 @@ pub fn unclaimed_children<'n>(dir: &Path, names: impl IntoIterator<Item = &'n st
     all(dir).filter(|place| place.prefix().is_none_or(|prefix| !claimed.contains(&prefix))).collect()
 }
 
+/// Whether a keeper listens in one of these folders. In a copy of them none does: sockets are not copied.
+#[must_use]
+pub fn has_listening_keeper(dir: &Path) -> bool {
+    all(dir).any(|place| std::os::unix::net::UnixStream::connect(place.socket()).is_ok())
+}
+
+/// Whether a child of this name, other than the one with this pid, runs under a keeper that runs.
+#[must_use]
+pub fn has_other_child(dir: &Path, name: &str, own: Option<u32>) -> bool {
+    let records = RuntimeDir::all_of(dir, name).into_iter().filter_map(|place| place.read());
+    records.filter(|record| record.keeper_lives() && record.child.lives()).any(|record| Some(record.child.pid) != own)
+}
+
 /// Those of these names for whose child there is a folder.
 #[must_use]
 pub fn names_with_children(dir: &Path, names: Vec<String>) -> Vec<String> {

@@ -17,7 +17,7 @@ mod subscriptions;
 mod tasks;
 pub(crate) mod tool_cache;
 
-pub use connector::{ConnectorParts, McpConnector, kept_child_name};
+pub use connector::{ConnectorParts, CopiedFolder, McpConnector, kept_child_name};
 pub use forwarder::{Forward, Forwarder, Forwarding};
 pub use notifications::broadcast::{Broadcast, BroadcastReceiver};
 pub use notifications::request_listeners::RequestEvent;

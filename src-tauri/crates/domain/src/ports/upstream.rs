@@ -21,6 +21,7 @@ use crate::task::input_request::{AnswerAction, AskDoor, LiveQuestion};
 use crate::task::observation::{Observation, Progress};
 use crate::task::payload::Payload;
 use crate::task::status::RpcError;
+use crate::time::Timestamp;
 
 /// Why the server could not be asked, or what it said instead. Classifies itself; nobody matches text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -393,6 +394,17 @@ pub trait Connector: Send + Sync + 'static {
     /// Those of these agents whose own process of this server an earlier core left with a keeper (ruling 16).
     fn kept_seats(&self, _server: ServerId, _agents: &[AgentId]) -> Vec<AgentId> {
         Vec::new()
+    }
+    /// Why the process in which work from this moment lived may go on although this core is not connected to it; `None`
+    /// where nothing says so. `own` is the process that this core is connected to.
+    fn out_of_reach(
+        &self,
+        _server: ServerId,
+        _seat: Option<AgentId>,
+        _since: Timestamp,
+        _own: Option<u32>,
+    ) -> Option<String> {
+        None
     }
     /// Ends what earlier cores left of the process of this server, the agent's own or the shared one, whoever is
     /// connected to it. Gives the numbers of the processes that ended.

@@ -56,6 +56,7 @@ impl TaskHandle {
                 GoneWhy::Expired => return Some(Phase::Expired),
                 GoneWhy::Unknown
                 | GoneWhy::ProcessEnded(_)
+                | GoneWhy::OutOfReach(_)
                 | GoneWhy::EndedByPerson { .. }
                 | GoneWhy::Replaced
                 | GoneWhy::ServerRemoved => return Some(Phase::Lost),

@@ -148,7 +148,7 @@ fn is_lost(handle: &TaskHandle, now: Timestamp) -> bool {
     match &handle.contact {
         Contact::Gone { why, .. } => match why {
             GoneWhy::Unknown | GoneWhy::ProcessEnded(_) | GoneWhy::Replaced => !expired,
-            GoneWhy::Expired | GoneWhy::EndedByPerson { .. } | GoneWhy::ServerRemoved => false,
+            GoneWhy::Expired | GoneWhy::OutOfReach(_) | GoneWhy::EndedByPerson { .. } | GoneWhy::ServerRemoved => false,
         },
         Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
     }

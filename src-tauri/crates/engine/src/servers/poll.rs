@@ -230,8 +230,31 @@ impl ServerActor {
     /// Why a task of an earlier session or child is gone.
     fn end_of_home(&self, handle: &TaskHandle) -> GoneWhy {
         match &self.server.address {
-            ServerAddress::Stdio { .. } => self.tracker.last_end(&handle.home),
+            ServerAddress::Stdio { .. } => {
+                self.tracker.last_end(&handle.home).unwrap_or_else(|| self.unseen_end(handle))
+            }
             ServerAddress::Http { .. } => GoneWhy::Unknown,
+        }
+    }
+
+    /// What is known of the process of an earlier run. That it is not found says that it ended only where nothing says
+    /// that it may go on elsewhere.
+    fn unseen_end(&self, handle: &TaskHandle) -> GoneWhy {
+        match self.out_of_reach(handle) {
+            Some(why) => GoneWhy::OutOfReach(why),
+            None => GoneWhy::ProcessEnded("it was not there any more after the core was restarted".into()),
+        }
+    }
+
+    /// Why the process of a task of an earlier run may go on although this core is not connected to it.
+    pub(crate) fn out_of_reach(&self, handle: &TaskHandle) -> Option<String> {
+        match &self.server.address {
+            ServerAddress::Stdio { .. } => {
+                let own = self.connection.live().and_then(|live| live.process.map(|(pid, _)| pid));
+                let (server, seat) = (self.connection.key.server, self.connection.key.seat);
+                self.core.connector.out_of_reach(server, seat, handle.created, own)
+            }
+            ServerAddress::Http { .. } => None,
         }
     }
 

@@ -42,13 +42,13 @@ impl ServerActor {
                 continue;
             }
             let (core, id) = (Arc::clone(&self.core), handle.id);
+            let mut why = "the core was restarted while the call was in flight".to_owned();
+            if let Some(elsewhere) = self.out_of_reach(&handle) {
+                why = format!("{why}; its process may go on out of reach: {elsewhere}");
+            }
             self.jobs.push(Box::pin(async move {
                 let lost = core.must_apply(id, |handle, now| {
-                    if awaits_other_run(handle, host) {
-                        handle.reply_lost("the core was restarted while the call was in flight", now)
-                    } else {
-                        Transition::none(handle)
-                    }
+                    if awaits_other_run(handle, host) { handle.reply_lost(&why, now) } else { Transition::none(handle) }
                 });
                 if let Err(error) = lost.await {
                     tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");

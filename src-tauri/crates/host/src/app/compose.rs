@@ -46,7 +46,7 @@ use crate::os::anchors::LocalAnchors;
 use crate::os::observed_clock::{ObservedClock, since_boot};
 use crate::os::own_program::own_program_text;
 use crate::os::process_table::ProcessTable;
-use crate::os::{disk_room, orphans, program_lookup, random};
+use crate::os::{disk_room, folder_origin, orphans, program_lookup, random};
 use crate::secrets::{CollectorHeaders, Vault, VaultError, VaultSigner};
 use crate::socket::{self, AncestryOptions, SocketServices};
 use crate::window::routes::Opener;
@@ -116,6 +116,7 @@ impl Adapters {
         let anchor_collectors = Arc::new(HttpCollectors::new(headers, &policy));
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notifications::notifier(&policy.hosting, config.notifications);
+        let copied = folder_origin::find(&config.paths, clock.now());
         let connector = McpConnector::new(ConnectorParts {
             policy: policy.clone(),
             supervisor: supervisor.clone(),
@@ -125,7 +126,8 @@ impl Adapters {
             children_dir: config.paths.children(),
             keeper: keeper_program(config, KeeperKey::derive(&key)),
             client_document: config.client_document.clone(),
-        });
+        })
+        .in_folder(copied);
         let (forwarder, sign_ins) = (connector.forwarder(), connector.sign_ins());
         Ok(Self {
             registry,

@@ -165,6 +165,12 @@ impl Paths {
         self.home.join("registry.db")
     }
 
+    /// What tells whether this folder is a copy.
+    #[must_use]
+    pub fn origin(&self) -> PathBuf {
+        self.home.join("origin.json")
+    }
+
     /// The socket of the core.
     #[must_use]
     pub fn socket(&self) -> PathBuf {

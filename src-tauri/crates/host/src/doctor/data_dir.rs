@@ -12,11 +12,13 @@ use api::calls::core::findings::Finding;
 use domain::ports::Clock as _;
 use domain::time::Timestamp;
 use engine::SystemClock;
+use mcp::upstream::CopiedFolder;
 
 use crate::config::Config;
 use crate::config::paths::is_private;
 use crate::os::core_lock::CoreLock;
 use crate::os::disk_room::DiskRoom;
+use crate::os::folder_origin;
 
 pub(crate) fn examine(config: &Config) -> Vec<Finding> {
     let home = config.paths.home();
@@ -25,11 +27,23 @@ pub(crate) fn examine(config: &Config) -> Vec<Finding> {
         return vec![Finding::fine("data", message)];
     }
     let mut found = vec![directory(home), configuration(config), space(config)];
+    found.extend(copy(config));
     found.extend(registry_file(config));
     found.extend(socket(config));
     found.push(clock(config));
     found.extend(leftovers(config));
     found
+}
+
+/// That it is a copy, whose processes belong to another folder.
+fn copy(config: &Config) -> Option<Finding> {
+    let CopiedFolder { why, first_used } = folder_origin::known_copy(&config.paths)?;
+    Some(Finding::note(
+        "data",
+        format!("{why}, first used at {first_used}; local servers of before may go on with their work, out of reach"),
+        "A core of the earlier folder reaches them, while it is there. Otherwise each ends by itself some minutes after \
+         its core ended.",
+    ))
 }
 
 fn directory(home: &Path) -> Finding {

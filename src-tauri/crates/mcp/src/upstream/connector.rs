@@ -13,6 +13,7 @@ use domain::ports::{
     Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, ProcessWatch, Secret, Secrets, UpstreamError,
 };
 use domain::server::{Era, Server, ServerAddress};
+use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;
 use keeper::{KeeperProgram, RuntimeDir, ServerWatch};
 
@@ -45,6 +46,15 @@ pub struct ConnectorParts {
     pub client_document: Option<String>,
 }
 
+/// That the data folder was copied, with the records of processes that it does not own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedFolder {
+    /// Why processes of before may go on, for people: whose copy it is.
+    pub why: String,
+    /// When the copy was first used. Work from before lived in processes of the earlier folder.
+    pub first_used: Timestamp,
+}
+
 /// Opens connections to MCP servers.
 pub struct McpConnector {
     policy: Arc<Policy>,
@@ -55,6 +65,7 @@ pub struct McpConnector {
     opening: OpenContext,
     forwarder: Forwarder,
     oauth: Arc<OAuth>,
+    copied: Option<CopiedFolder>,
 }
 
 /// The name by which the child of a server is kept: each agent with a connection of its own has another.
@@ -83,7 +94,14 @@ impl McpConnector {
             client_document,
         });
         let (forwarder, oauth) = (Forwarder::default(), Arc::new(oauth));
-        Self { policy, supervisor, secrets, clock, draw, opening, forwarder, oauth }
+        Self { policy, supervisor, secrets, clock, draw, opening, forwarder, oauth, copied: None }
+    }
+
+    /// The same connector for a data folder that is a copy.
+    #[must_use]
+    pub fn in_folder(mut self, copied: Option<CopiedFolder>) -> Self {
+        self.copied = copied;
+        self
     }
 
     /// Finds connections of this connector, for forwarding.
@@ -201,6 +219,21 @@ impl Connector for McpConnector {
 
     fn may_keep(&self) -> bool {
         self.opening.keeper.is_some()
+    }
+
+    fn out_of_reach(
+        &self,
+        server: ServerId,
+        seat: Option<AgentId>,
+        since: Timestamp,
+        own: Option<u32>,
+    ) -> Option<String> {
+        if let Some(copied) = self.copied.as_ref().filter(|copied| since < copied.first_used) {
+            return Some(copied.why.clone());
+        }
+        let keeper = self.opening.keeper.as_ref()?;
+        let has_other = keeper::has_other_child(&keeper.dir, &kept_child_name(server, seat), own);
+        has_other.then(|| "it runs under a keeper that does not answer".to_owned())
     }
 
     fn kept_seats(&self, server: ServerId, agents: &[AgentId]) -> Vec<AgentId> {

@@ -28,6 +28,7 @@ enum GoneWhyDef {
     Unknown,
     Expired,
     ProcessEnded(#[serde(with = "In::<KnownField, Plain<String>>")] String),
+    OutOfReach(#[serde(with = "In::<WhyField, Plain<String>>")] String),
     EndedByPerson {
         #[serde(with = "As::<Text<PersonId>>")]
         by: PersonId,

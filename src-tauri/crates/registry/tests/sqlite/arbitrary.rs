@@ -136,6 +136,7 @@ fn contact() -> BoxedStrategy<Contact> {
         Just(GoneWhy::Unknown),
         Just(GoneWhy::Expired),
         text().prop_map(GoneWhy::ProcessEnded),
+        text().prop_map(GoneWhy::OutOfReach),
         Just(GoneWhy::EndedByPerson { by: PersonId::new("ada"), act: ServerAct::Restart }),
         Just(GoneWhy::Replaced),
         Just(GoneWhy::ServerRemoved),

@@ -11,6 +11,7 @@ use domain::raw_message::RawText;
 use domain::server::Server;
 use domain::task::observation::Observation;
 use domain::task::payload::Payload;
+use domain::time::Timestamp;
 
 use super::KillPoints;
 
@@ -47,6 +48,16 @@ impl Connector for KillPointConnector {
 
     fn kept_seats(&self, server: ServerId, agents: &[AgentId]) -> Vec<AgentId> {
         self.inner.kept_seats(server, agents)
+    }
+
+    fn out_of_reach(
+        &self,
+        server: ServerId,
+        seat: Option<AgentId>,
+        since: Timestamp,
+        own: Option<u32>,
+    ) -> Option<String> {
+        self.inner.out_of_reach(server, seat, since, own)
     }
 
     fn end_kept(&self, server: ServerId, seat: Option<AgentId>) -> PortFuture<'_, Vec<u32>> {

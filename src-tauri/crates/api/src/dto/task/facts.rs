@@ -295,6 +295,7 @@ fn gone_words(why: &GoneWhy) -> String {
         GoneWhy::Unknown => "the server no longer knows the task".into(),
         GoneWhy::Expired => "its time on the server ran out".into(),
         GoneWhy::ProcessEnded(end) => format!("the process that ran it ended: {end}"),
+        GoneWhy::OutOfReach(why) => format!("its process may go on out of reach: {why}"),
         GoneWhy::EndedByPerson { by, act: ServerAct::End } => format!("{by} ended the process that ran it"),
         GoneWhy::EndedByPerson { by, act: ServerAct::Restart } => format!("{by} restarted its server"),
         GoneWhy::EndedByPerson { by, act: ServerAct::Change } => format!("{by} changed its server"),

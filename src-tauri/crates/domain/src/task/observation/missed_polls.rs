@@ -113,6 +113,7 @@ impl TaskHandle {
                 GoneWhy::Unknown
                 | GoneWhy::Expired
                 | GoneWhy::ProcessEnded(_)
+                | GoneWhy::OutOfReach(_)
                 | GoneWhy::EndedByPerson { .. }
                 | GoneWhy::Replaced => step,
             };
@@ -122,6 +123,7 @@ impl TaskHandle {
             GoneWhy::Unknown => "its server does not know it any more",
             GoneWhy::Expired => "its time on the server ran out",
             GoneWhy::ProcessEnded(_) => "the process that ran it ended",
+            GoneWhy::OutOfReach(_) => "its process may go on where this core does not reach it",
             GoneWhy::EndedByPerson { by, act } => {
                 part = Actor::Person(by.clone());
                 match act {
@@ -139,7 +141,7 @@ impl TaskHandle {
         // A server that says "unknown" may know the task again a moment later, and a key opens only once (rule 5): its
         // questions wait, out of the inbox, because the phase is over.
         let may_return = match why {
-            GoneWhy::Unknown | GoneWhy::Expired => true,
+            GoneWhy::Unknown | GoneWhy::Expired | GoneWhy::OutOfReach(_) => true,
             GoneWhy::ProcessEnded(_) | GoneWhy::EndedByPerson { .. } | GoneWhy::Replaced | GoneWhy::ServerRemoved => {
                 false
             }

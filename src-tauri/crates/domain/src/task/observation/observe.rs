@@ -64,7 +64,7 @@ impl TaskHandle {
     fn is_listening(&self, seen: &Observation) -> bool {
         let gone_for_good = match &self.contact {
             Contact::Gone { why, .. } => match why {
-                GoneWhy::Unknown | GoneWhy::Expired => false,
+                GoneWhy::Unknown | GoneWhy::Expired | GoneWhy::OutOfReach(_) => false,
                 GoneWhy::ProcessEnded(_)
                 | GoneWhy::EndedByPerson { .. }
                 | GoneWhy::Replaced

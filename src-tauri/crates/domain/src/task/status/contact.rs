@@ -34,6 +34,8 @@ pub enum GoneWhy {
     Expired,
     /// The process that ran it ended, with what is known of the end.
     ProcessEnded(String),
+    /// Its process may go on where this core does not reach it, for this reason. Nothing is known of its end.
+    OutOfReach(String),
     /// A person ended the process that ran it, knowing that it ends with it.
     EndedByPerson { by: PersonId, act: ServerAct },
     /// The server shows another task under the same id.

@@ -98,7 +98,7 @@ pub(crate) fn any_happening() -> impl Strategy<Value = Happening> {
         4 => (0_u8..4, 0_u32..6, 0_u32..5)
             .prop_map(|(miss, failures, unknown)| Happening::Missed { miss, failures, unknown }),
         1 => Just(Happening::Blocked),
-        1 => (0_u8..6).prop_map(|why| Happening::Gone { why }),
+        1 => (0_u8..7).prop_map(|why| Happening::Gone { why }),
         4 => (0_u8..6, prop::option::of(0_i64..50), any_status())
             .prop_map(|(reply, updated, status)| Happening::Replied { reply, updated, status }),
         3 => Just(Happening::Resumed),
@@ -219,6 +219,7 @@ fn gone_why(which: u8) -> GoneWhy {
         2 => GoneWhy::ProcessEnded("signal 9".into()),
         3 => GoneWhy::Replaced,
         4 => GoneWhy::EndedByPerson { by: ann(), act: ServerAct::Restart },
+        5 => GoneWhy::OutOfReach("a copy".into()),
         _ => GoneWhy::ServerRemoved,
     }
 }

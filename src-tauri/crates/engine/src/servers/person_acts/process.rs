@@ -81,7 +81,7 @@ impl ServerActor {
 
     /// Tasks that lived in the process are gone with it: nobody else can show them before it is started again.
     fn lose_tasks_of(&mut self, home: &Home) {
-        let why = self.tracker.last_end(home);
+        let Some(why) = self.tracker.last_end(home) else { return };
         for handle in self.core.ledger.of_connection(self.connection.key) {
             if handle.home.session == home.session && handle.view.task().is_some() {
                 self.apply(handle.id, LaneUpdate::Gone(why.clone()));

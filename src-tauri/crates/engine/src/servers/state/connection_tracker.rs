@@ -107,11 +107,8 @@ impl ConnectionTracker {
         self.ended.back().map(|(home, _)| home)
     }
 
-    /// How the process that was this home ended.
-    pub(crate) fn last_end(&self, home: &Home) -> GoneWhy {
-        match self.ended.iter().rev().find(|(ended, _)| ended == home) {
-            Some((_, why)) => why.clone(),
-            None => GoneWhy::ProcessEnded("the core was restarted, and its child processes ended with it".into()),
-        }
+    /// How the process that was this home ended; `None` when this run did not see its end.
+    pub(crate) fn last_end(&self, home: &Home) -> Option<GoneWhy> {
+        self.ended.iter().rev().find(|(ended, _)| ended == home).map(|(_, why)| why.clone())
     }
 }

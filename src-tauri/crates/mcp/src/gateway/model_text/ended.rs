@@ -143,6 +143,9 @@ const UNKNOWN_WORK: &str =
 pub(in crate::gateway) fn lost(why: &GoneWhy) -> String {
     let what = match why {
         GoneWhy::ProcessEnded(_) => "The server's process ended while it worked on this call, so its result is lost.",
+        GoneWhy::OutOfReach(_) => {
+            "The process that works on this call may go on, but Taskwarden does not reach it, so its result will not arrive."
+        }
         GoneWhy::EndedByPerson { act: ServerAct::End, .. } => {
             "A person ended this server's process while it worked on this call, so its result will not arrive."
         }

@@ -55,6 +55,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("taken away when it was over", ended::taken_away(&over)),
         ("withheld", ended::withheld(Some("it names a customer"))),
         ("withheld without a reason", ended::withheld(None)),
+        ("lost: the process is out of reach", lost(GoneWhy::OutOfReach("a copy".to_owned()))),
         ("lost: the process ended", lost(GoneWhy::ProcessEnded("signal 9".to_owned()))),
         (
             "lost: a person ended the server",

@@ -226,6 +226,7 @@ pub(crate) fn contacts() -> Vec<Contact> {
         misses.into_iter().map(|last| Contact::Silent { since: at(40), failures: 2, last }).collect();
     contacts.extend(gone.into_iter().map(|why| Contact::Gone { at: at(41), seen: at(42), why }));
     contacts.extend(needs.into_iter().map(|needs| Contact::Blocked { since: at(43), needs }));
+    contacts.push(Contact::Gone { at: at(41), seen: at(42), why: GoneWhy::OutOfReach("a copy".into()) });
     contacts
 }
 
