@@ -195,6 +195,9 @@ pub struct TaskHandle {
     pub paused_since: Option<Timestamp>,
     /// Time spent waiting for people so far, in milliseconds.
     pub paused_ms: u64,
+    /// How far the wall clock was set while it worked, in milliseconds; negative when back. `created` is history and is
+    /// not moved, so this is taken off the time since then.
+    pub stepped_ms: i64,
     /// Since when the processes of its server are frozen; that time does not count.
     pub frozen_since: Option<Timestamp>,
     /// Whether it once said something that contradicts a terminal status (audited once, rule 1).

@@ -168,6 +168,7 @@ impl TaskHandle {
             due: None,
             paused_since: None,
             paused_ms: 0,
+            stepped_ms: 0,
             frozen_since: None,
             contradicted: false,
             told: BTreeSet::new(),

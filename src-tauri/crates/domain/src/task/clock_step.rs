@@ -14,6 +14,9 @@ impl TaskHandle {
     pub fn clock_stepped(&self, millis: i64) -> Transition {
         let mut step = Transition::none(self);
         let moved = |at: &mut Timestamp| *at = at.shifted(millis);
+        if self.counts_time() {
+            step.next.stepped_ms = step.next.stepped_ms.saturating_add(millis);
+        }
         let next = &mut step.next;
         match &mut next.view {
             ServerView::Task(task) => {

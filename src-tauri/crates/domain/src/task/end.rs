@@ -120,9 +120,35 @@ impl TaskHandle {
         so_far + works_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    /// The time that it worked, so that whoever shows it can let it grow.
+    /// The time that it worked, so that whoever shows it can let it grow. After the wall clock was set while it worked, all
+    /// of it is counted from `works_since`: moments of before are of another clock.
     #[must_use]
     pub fn work_time(&self) -> WorkTime {
+        if let Some(stopped) = self.stopped_at() {
+            return WorkTime { so_far: self.worked_until(stopped), works_since: None };
+        }
+        if let Some(paused) = self.paused_since {
+            return WorkTime { so_far: self.worked_until(paused), works_since: None };
+        }
+        if self.stepped_ms == 0 {
+            return WorkTime { so_far: self.worked_until(self.changed), works_since: Some(self.changed) };
+        }
+        WorkTime { so_far: Duration::ZERO, works_since: Some(self.created.shifted(self.uncounted_ms())) }
+    }
+
+    /// How long ago it was admitted; no step of the wall clock while it worked is counted.
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Duration {
+        now.since(self.created.shifted(self.stepped_ms))
+    }
+
+    /// Whether it works, or may again when a pause ends.
+    pub(crate) fn counts_time(&self) -> bool {
+        self.stopped_at().is_none()
+    }
+
+    /// Where its work ended: at its own end, or with contact.
+    fn stopped_at(&self) -> Option<Timestamp> {
         let contact_ended = if let ServerView::Unanswered { since, .. } = &self.view {
             Some(*since)
         } else if let Contact::Gone { seen, .. } = &self.contact {
@@ -131,13 +157,15 @@ impl TaskHandle {
             None
         };
         // One that is over without an end of its own is heard of no more after its last change.
-        let stopped = self.ended_at().or(contact_ended).or(self.is_over().then_some(self.changed));
-        let works_since = (stopped.is_none() && self.paused_since.is_none()).then_some(self.changed);
-        WorkTime { so_far: self.worked_until(stopped.unwrap_or(self.changed)), works_since }
+        self.ended_at().or(contact_ended).or(self.is_over().then_some(self.changed))
+    }
+
+    fn uncounted_ms(&self) -> i64 {
+        self.stepped_ms.saturating_add(i64::try_from(self.paused_ms).unwrap_or(i64::MAX))
     }
 
     fn worked_until(&self, end: Timestamp) -> Duration {
-        let paused = self.paused_since.map_or(Duration::ZERO, |since| end.since(since));
-        end.since(self.created).saturating_sub(Duration::from_millis(self.paused_ms)).saturating_sub(paused)
+        let end = self.paused_since.map_or(end, |paused| paused.min(end));
+        end.since(self.created.shifted(self.uncounted_ms()))
     }
 }

@@ -206,8 +206,7 @@ fn refused(handle: &TaskHandle, tool: &str, around: SubjectContext<'_>) -> (Stri
 }
 
 fn overdue(handle: &TaskHandle, tool: &str, around: SubjectContext<'_>) -> (String, String) {
-    let paused = handle.paused_ms;
-    let ran = u64::try_from(around.now.since(handle.created).as_millis()).unwrap_or(u64::MAX).saturating_sub(paused);
+    let ran = u64::try_from(handle.worked(around.now).as_millis()).unwrap_or(u64::MAX);
     let title = format!("{tool} has run {}", rough(ran));
     let body = match handle.usual {
         Some(usual) => format!(

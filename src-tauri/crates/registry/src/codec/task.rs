@@ -129,6 +129,8 @@ pub(crate) struct TaskDef {
     #[serde(default, with = "As::<Maybe<Millis>>")]
     paused_since: Option<Timestamp>,
     paused_ms: u64,
+    #[serde(default, skip_serializing_if = "is_unmoved")]
+    stepped_ms: i64,
     #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
     frozen_since: Option<Timestamp>,
     contradicted: bool,
@@ -240,6 +242,11 @@ fn is_first(attempt: &u32) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_unmoved(millis: &i64) -> bool {
+    *millis == 0
 }
 
 fn is_unshared(shared: &SharedQuestions) -> bool {

@@ -433,6 +433,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             due,
             paused_since,
             paused_ms,
+            stepped_ms: -i64::from(attempt),
             frozen_since: paused_since,
             contradicted,
             told,

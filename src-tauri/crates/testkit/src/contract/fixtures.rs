@@ -66,6 +66,7 @@ impl ContractFixtures {
             due: None,
             paused_since: None,
             paused_ms: 0,
+            stepped_ms: 0,
             frozen_since: None,
             contradicted: false,
             told: BTreeSet::new(),

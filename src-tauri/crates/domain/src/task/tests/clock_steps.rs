@@ -1,7 +1,7 @@
 //! A wall clock that is set while a task is open.
 
 use super::*;
-use crate::task::status::{Contact, Miss, Phase};
+use crate::task::status::{Contact, GoneWhy, Miss, Phase};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -45,4 +45,25 @@ fn an_answer_is_held_back_no_longer_when_the_clock_goes_back() {
     assert_eq!(moved.deliver_at(), Some(at(5_000)));
     let seen = moved.observe(&listing(&["k", "l"], 40), &policy()).next;
     assert!(seen.requests.contains_key(&key("l")), "a look after the step is newer than one before it");
+}
+
+#[test]
+fn how_long_a_task_worked_is_the_time_that_passed_however_the_clock_was_set() {
+    let working = working();
+    let passed = |end: i64| at(end).since(working.created);
+    let ahead = working.clock_stepped(HOUR_MS).next;
+    assert_eq!(ahead.worked(at(40 + HOUR_MS)), passed(40), "the hour is not counted");
+    assert_eq!(ahead.age(at(40 + HOUR_MS)), passed(40));
+    let back = ahead.clock_stepped(-HOUR_MS).next;
+    assert_eq!(back.worked(at(60)), passed(60), "nor is it when the clock is set right again");
+    let behind = working.clock_stepped(-HOUR_MS).next;
+    assert_eq!(behind.worked(at(50 - HOUR_MS)), passed(50), "it goes on while the clock is behind its beginning");
+
+    let paused = working.processes_frozen(true, at(30)).next.clock_stepped(HOUR_MS).next;
+    assert_eq!(paused.worked(at(90 + HOUR_MS)), passed(30), "it stands still");
+    let goes_on = paused.processes_frozen(false, at(90 + HOUR_MS)).next;
+    assert_eq!(goes_on.worked(at(100 + HOUR_MS)), passed(40));
+    let over = ahead.gone(&GoneWhy::Unknown, at(70 + HOUR_MS)).next;
+    assert_eq!(over.worked(at(80 + HOUR_MS)), passed(70));
+    assert_eq!(over.clock_stepped(-HOUR_MS).next.worked(at(90)), passed(70), "what is over does not change any more");
 }

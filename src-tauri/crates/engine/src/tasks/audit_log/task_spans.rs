@@ -208,7 +208,8 @@ fn span(facts: SpanFacts<'_>) -> Value {
         vec![text("taskwarden.task.id", &id.to_string()), whole("taskwarden.audit.number", end.number)];
     let (mut name, mut kind, mut begun) = ("task".to_owned(), INTERNAL, history.begun.unwrap_or(end.at));
     if let Some((task, phase)) = &task {
-        begun = task.created;
+        // By the clock of its end.
+        begun = task.created.shifted(task.stepped_ms);
         if let Some(tool) = task.tool.as_deref().filter(|_| began_here(task)) {
             let tool = tool.get(..tool.floor_char_boundary(tool_bytes)).unwrap_or(tool);
             (name, kind) = (format!("{CALL} {tool}"), CLIENT);

@@ -97,7 +97,7 @@ pub(crate) async fn call(
         // Behind a bridge the program may have been waiting since it first made the call, to another core.
         if program.door() == SessionTransport::Stdio {
             drop(timeout_watch.take());
-            let age = |task: Arc<TaskHandle>| context.state.clock.now().since(task.created);
+            let age = |task: Arc<TaskHandle>| task.age(context.state.clock.now());
             limit = limit.joined(begun, context.state.engine.task(id).map_or(Duration::ZERO, age));
         }
     }

@@ -90,7 +90,7 @@ pub(crate) async fn call(
     let mut progress = ProgressSender::new(context, target.server, None, now);
     // Whether the client asked for progress is not known any more: its fixed timeout counts, from the call's beginning.
     let program = WaitingProgram::of(context, &RequestParams::open(None)?, stream);
-    let age = context.state.clock.now().since(handle.created);
+    let age = handle.age(context.state.clock.now());
     let limit = HoldLimit::of(context, &target, &program, now).joined(now, age);
     hold(context, HeldCall::of(id, limit), &mut progress, stream, usage).await
 }

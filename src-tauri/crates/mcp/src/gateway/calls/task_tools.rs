@@ -155,7 +155,7 @@ async fn list(context: &RequestContext, usage: &mut UsageReport<'_>) -> Result<R
         let Some(status) = modern_task::status(&sight).filter(|_| is_here) else { continue };
         let server = servers.iter().find(|(id, _)| *id == task.server).map_or("?", |(_, name)| name);
         let tool = task.tool.as_deref().unwrap_or("?");
-        let age = now.since(task.created).as_secs();
+        let age = task.age(now).as_secs();
         let message = match &sight {
             AgentView::Working { message: Some(message) } => format!(" ({message})"),
             _ => String::new(),

@@ -67,6 +67,7 @@ pub(crate) fn bare_task() -> TaskHandle {
         due: None,
         paused_since: None,
         paused_ms: 6,
+        stepped_ms: 0,
         frozen_since: None,
         contradicted: false,
         told: BTreeSet::new(),
