@@ -129,6 +129,11 @@ impl RuntimeDir {
         self.socket().exists()
     }
 
+    /// Whether somebody listens, with or without a record: on a full disk a keeper has none.
+    fn listens(&self) -> bool {
+        std::os::unix::net::UnixStream::connect(self.socket()).is_ok()
+    }
+
     fn record(&self) -> PathBuf {
         self.0.join("who")
     }
@@ -166,6 +171,9 @@ impl RuntimeDir {
     /// earlier version, which does not authenticate cores, is ended first.
     pub async fn clear_after(&self, policy: &Policy) -> Option<Option<EndedChild>> {
         let Some(record) = self.read() else {
+            if self.listens() {
+                return None;
+            }
             self.clear();
             return Some(None);
         };
@@ -212,14 +220,17 @@ pub fn unclaimed_children<'n>(dir: &Path, names: impl IntoIterator<Item = &'n st
 /// Whether a keeper listens in one of these folders. In a copy of them none does: sockets are not copied.
 #[must_use]
 pub fn has_listening_keeper(dir: &Path) -> bool {
-    all(dir).any(|place| std::os::unix::net::UnixStream::connect(place.socket()).is_ok())
+    all(dir).any(|place| place.listens())
 }
 
-/// Whether a child of this name, other than the one with this pid, runs under a keeper that runs.
+/// Whether a child of this name, other than the one with this pid, runs under a keeper that runs, or may: a keeper without
+/// a record listens. That of `own` is not told from others without its record.
 #[must_use]
 pub fn has_other_child(dir: &Path, name: &str, own: Option<u32>) -> bool {
-    let records = RuntimeDir::all_of(dir, name).into_iter().filter_map(|place| place.read());
-    records.filter(|record| record.keeper_lives() && record.child.lives()).any(|record| Some(record.child.pid) != own)
+    RuntimeDir::all_of(dir, name).into_iter().any(|place| match place.read() {
+        Some(record) => record.keeper_lives() && record.child.lives() && Some(record.child.pid) != own,
+        None => place.listens(),
+    })
 }
 
 /// Those of these names for whose child there is a folder.

@@ -143,7 +143,8 @@ async fn begin(
         return Err(KeeperError::NotStarted);
     };
     if let Err(error) = dir.write(&RuntimeRecord::of(child.pid, &launch.command, nonce)) {
-        // Without the record, a child outlives a keeper that is killed; nothing worse.
+        // Without the record, a child outlives a keeper that is killed, and no later core is accepted by this one: the child
+        // ends when its time without a core is over.
         let _ = error;
     }
     let (admit, admitted) = mpsc::channel(1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keeper::start_time;
+use keeper::{RuntimeDir, end_abandoned_children, has_other_child, start_time};
 use tokio::time::timeout;
 
 use super::kept_child::{kept, open};
@@ -27,4 +27,28 @@ async fn a_child_that_exits_is_over_although_a_process_of_its_group_goes_on() {
         });
         assert!(gone.await.is_ok(), "and what it left in its group is ended");
     }
+}
+
+#[tokio::test]
+async fn a_keeper_that_could_not_write_its_record_keeps_its_folder_while_it_listens() {
+    let (dir, policy) = (tempfile::tempdir().expect("a folder"), quick());
+    let name = "server";
+    let folder = dir.path().join(format!("{}0000", prefix_of(name)));
+    std::fs::create_dir(&folder).expect("its folder");
+    std::fs::write(folder.join("who"), "").expect("what a full disk leaves of a record");
+    let listener = std::os::unix::net::UnixListener::bind(folder.join("s")).expect("its socket");
+    assert_eq!(RuntimeDir::all_of(dir.path(), name).len(), 1, "it is the folder of this child");
+    assert!(end_abandoned_children(dir.path(), &policy).await.is_empty());
+    assert!(folder.exists(), "a keeper that listens has its folder");
+    assert!(has_other_child(dir.path(), name, Some(7)), "and may have its child");
+    drop(listener);
+    assert!(!has_other_child(dir.path(), name, Some(7)), "nobody listens any more");
+    end_abandoned_children(dir.path(), &policy).await;
+    assert!(!folder.exists(), "what is left is removed");
+}
+
+/// How the folders of a child with this name begin.
+fn prefix_of(name: &str) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(name.as_bytes()).iter().take(5).map(|byte| format!("{byte:02x}")).collect()
 }
