@@ -93,6 +93,9 @@ fn megabytes(bytes: u64) -> String {
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> io::Result<u64> {
     let disk = rustix::fs::statvfs(folder)?;
+    if disk.f_blocks == 0 {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "its file system does not say"));
+    }
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
