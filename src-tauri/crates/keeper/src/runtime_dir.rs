@@ -185,6 +185,10 @@ impl RuntimeDir {
             self.clear();
             return Some(Some(EndedChild { pid: record.child.pid, command: record.command }));
         }
+        // One of another process namespace is not found by its pid, and listens all the same.
+        if self.listens() {
+            return None;
+        }
         let mut ended = None;
         if let Some(group) = record.left_behind() {
             group.end(policy.child_term_wait, policy.child_group_look).await;
@@ -229,6 +233,7 @@ pub fn has_listening_keeper(dir: &Path) -> bool {
 pub fn has_other_child(dir: &Path, name: &str, own: Option<u32>) -> bool {
     RuntimeDir::all_of(dir, name).into_iter().any(|place| match place.read() {
         Some(record) => record.keeper_lives() && record.child.lives() && Some(record.child.pid) != own,
+        // What is not read is no evidence that nobody is there.
         None => place.listens(),
     })
 }

@@ -30,7 +30,7 @@ async fn a_child_that_exits_is_over_although_a_process_of_its_group_goes_on() {
 }
 
 #[tokio::test]
-async fn a_keeper_that_could_not_write_its_record_keeps_its_folder_while_it_listens() {
+async fn a_keeper_that_listens_keeps_its_folder_although_its_record_or_its_process_is_not_found() {
     let (dir, policy) = (tempfile::tempdir().expect("a folder"), quick());
     let name = "server";
     let folder = dir.path().join(format!("{}0000", prefix_of(name)));
@@ -41,6 +41,11 @@ async fn a_keeper_that_could_not_write_its_record_keeps_its_folder_while_it_list
     assert!(end_abandoned_children(dir.path(), &policy).await.is_empty());
     assert!(folder.exists(), "a keeper that listens has its folder");
     assert!(has_other_child(dir.path(), name, Some(7)), "and may have its child");
+    let not_found = r#"{"keeper":{"pid":4194305,"start":1},"child":{"pid":4194306,"start":1},"boot":"another","command":"x","nonce":"n"}"#;
+    std::fs::write(folder.join("who"), not_found).expect("a record of processes that are not found");
+    assert!(end_abandoned_children(dir.path(), &policy).await.is_empty());
+    assert!(folder.exists(), "it may be one of another process namespace");
+    std::fs::write(folder.join("who"), "").expect("no record again");
     drop(listener);
     assert!(!has_other_child(dir.path(), name, Some(7)), "nobody listens any more");
     end_abandoned_children(dir.path(), &policy).await;
