@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use domain::ports::{Recording, RecordingFault};
 use domain::time::Timestamp;
@@ -117,6 +118,12 @@ impl Engine {
             }
             refresh(&self.core);
         }
+    }
+
+    /// Sleeps until the next whole interval, together with the engine's own workers: an idle core wakes no more often for
+    /// one more of them.
+    pub async fn next_interval(&self, every: Duration) {
+        self.core.time.next_interval(every).await;
     }
 
     /// Wakes when that changes.

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use domain::policy::RetentionPolicy;
 use engine::Engine;
-use tokio::time::sleep;
 
 /// The room on the disk of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ pub(crate) async fn watch(engine: Engine, folder: PathBuf, reserve_file_bytes: u
             }
             Err(_) => policy.record_again,
         };
-        sleep(again).await;
+        engine.next_interval(again).await;
     }
 }
 
