@@ -188,6 +188,7 @@ impl RetentionPolicy {
             "must be a multiple of 256",
         )?;
         rule(self.removed_at_once > 0, "retention.removed_at_once", "must be above zero")?;
+        rule(!self.disk_look_min.is_zero(), "retention.disk_look_min", "must be above zero")?;
         rule(self.verified_at_once > 0, "retention.verified_at_once", "must be above zero")
     }
 }

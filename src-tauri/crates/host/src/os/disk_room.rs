@@ -68,7 +68,7 @@ pub(crate) async fn watch(engine: Engine, folder: PathBuf, reserve_file_bytes: u
             }
             Err(_) => policy.record_again,
         };
-        engine.next_interval(again).await;
+        engine.next_interval(again.max(policy.disk_look_min)).await;
     }
 }
 
