@@ -129,7 +129,7 @@ pub(crate) struct TaskDef {
     #[serde(default, with = "As::<Maybe<Millis>>")]
     paused_since: Option<Timestamp>,
     paused_ms: u64,
-    #[serde(default, skip_serializing_if = "is_unmoved")]
+    #[serde(default, deserialize_with = "zero_if_null", skip_serializing_if = "is_unmoved")]
     stepped_ms: i64,
     #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
     frozen_since: Option<Timestamp>,

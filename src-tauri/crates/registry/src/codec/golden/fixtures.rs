@@ -227,7 +227,6 @@ pub(crate) fn contacts() -> Vec<Contact> {
         misses.into_iter().map(|last| Contact::Silent { since: at(40), failures: 2, last }).collect();
     contacts.extend(gone.into_iter().map(|why| Contact::Gone { at: at(41), seen: at(42), why }));
     contacts.extend(needs.into_iter().map(|needs| Contact::Blocked { since: at(43), needs }));
-    contacts.push(Contact::Gone { at: at(41), seen: at(42), why: GoneWhy::OutOfReach("a copy".into()) });
     contacts
 }
 
@@ -314,6 +313,9 @@ pub(crate) fn tasks() -> Vec<TaskHandle> {
         tasks.push(TaskHandle { view: ServerView::Gated { since: at(35), reason }, ..bare() });
     }
     tasks.push(TaskHandle { frozen_since: Some(at(74)), ..bare() });
+    let contact = Contact::Gone { at: at(41), seen: at(42), why: GoneWhy::OutOfReach("a copy".into()) };
+    tasks.push(TaskHandle { contact, ..bare() });
+    tasks.push(TaskHandle { stepped_ms: -75, ..bare() });
     tasks
 }
 
