@@ -67,7 +67,7 @@ pub struct RetentionPolicy {
     /// How long nothing is removed because of a limit that a person lowered, so that it can be undone. Judgement: a person
     /// reads what will go, and looks at some of it.
     pub lowered_wait: Duration,
-    /// Audit rows verified in one read. Judgement: some milliseconds.
+    /// Audit rows verified in one read, after which the place is stored. Judgement: some 50 ms, and one commit in that time.
     pub verified_at_once: u32,
     /// A commit that takes longer counts as a disk that does not keep up: calls of agents are refused until it is
     /// through. Judgement: an agent's own patience starts at about 25 s.
@@ -107,7 +107,7 @@ impl Default for RetentionPolicy {
             usage_every: 3 * SECOND,
             clean_every: 60 * MINUTE,
             lowered_wait: 5 * MINUTE,
-            verified_at_once: 2_000,
+            verified_at_once: 20_000,
             slow_commit: 5 * SECOND,
             record_again: SECOND,
             disk_fill_rate: 2 * GIB,

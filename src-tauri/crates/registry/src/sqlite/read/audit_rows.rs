@@ -11,10 +11,14 @@ use sqlx::{Connection, Row};
 
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::tables::audit::StoredAuditRow;
+use crate::sqlite::tables::audit::packed::{PACK_ROWS, PackedBytes, PackedRow, PackedRows, PackedText};
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// Numbers that one statement looks at. Judgement: some 50 ms without an index.
 const WINDOW: u64 = 100_000;
+/// The columns that [`stored`] reads.
+const ROW_COLUMNS: &str = "number, at, actor, verb, subject, note, previous, hash, origin, layout, server, agent, detail, \
+     salt, commitment, handle";
 /// Statements of one page. Judgement: a page of a filter that matches nothing takes a fraction of a second.
 const WINDOWS: u32 = 5;
 
@@ -143,7 +147,7 @@ impl Conditions {
 }
 
 /// The first row that is still there, and the last that was written; 0 without rows.
-async fn ends(connection: &mut SqliteConnection) -> Result<(u64, u64), sqlx::Error> {
+pub(super) async fn ends(connection: &mut SqliteConnection) -> Result<(u64, u64), sqlx::Error> {
     let row = sqlx::query("SELECT (SELECT coalesce(min(number), 0) FROM audit), audit_number FROM store WHERE one = 1")
         .fetch_one(connection)
         .await?;
@@ -157,20 +161,62 @@ async fn window(
     order: AuditOrder,
     range: NumberRange,
     limit: usize,
-) -> Result<Vec<SqliteRow>, sqlx::Error> {
+) -> Result<Vec<AuditRow>, sqlx::Error> {
     let direction = match order {
         AuditOrder::NewestFirst => "DESC",
         AuditOrder::OldestFirst => "ASC",
     };
-    let mut find = StatementBatch::default();
-    find.add(&format!(
-        "SELECT number, at, actor, verb, subject, note, previous, hash, origin, layout, server, agent, detail, salt, \
-         commitment, handle FROM audit WHERE number BETWEEN ? AND ?{} ORDER BY number {direction} LIMIT ?",
-        conditions.sql
-    ));
-    conditions.bind(&mut find, range);
-    find.add_value(i64::try_from(limit).unwrap_or(i64::MAX));
-    find.rows(connection).await
+    let from = format!("FROM audit WHERE number BETWEEN ? AND ?{} ORDER BY number {direction} LIMIT ?", conditions.sql);
+    let find = |sql: &str| {
+        let mut find = StatementBatch::default();
+        find.add(sql);
+        conditions.bind(&mut find, range);
+        find.add_value(i64::try_from(limit).unwrap_or(i64::MAX));
+        find
+    };
+    let packed =
+        PackedRows::read(&mut *connection, find(&format!("{PACK_ROWS}number IN (SELECT number {from})"))).await;
+    if let Some(mut rows) = packed.as_ref().and_then(PackedRows::rows) {
+        rows.sort_by_key(|row| row.number);
+        if order == AuditOrder::NewestFirst {
+            rows.reverse();
+        }
+        return Ok(rows.into_iter().map(whole_row).collect());
+    }
+    find(&format!("SELECT {ROW_COLUMNS} {from}")).rows(connection).await?.iter().map(stored).collect()
+}
+
+/// A row whose columns all read.
+fn whole_row(row: PackedRow<'_>) -> AuditRow {
+    let is_erased = row.layout == 2 && row.salt.is_none();
+    let fits = has_its_hash(&row);
+    let owned = |PackedText(text): PackedText<'_>| text.into_owned();
+    let hash_of = |PackedBytes(bytes): PackedBytes| -> Option<[u8; 32]> { bytes.try_into().ok() };
+    AuditRow {
+        number: row.number,
+        layout: u8::try_from(row.layout).unwrap_or_default(),
+        at: Timestamp::from_millis(row.at),
+        actor: owned(row.actor),
+        verb: owned(row.verb),
+        subject: owned(row.subject),
+        server: row.server.map(owned).unwrap_or_default(),
+        agent: row.agent.map(owned).unwrap_or_default(),
+        note: (!is_erased).then(|| owned(row.note)),
+        origin: row.origin.map(owned),
+        detail: row.detail.map(owned),
+        salt: row.salt.map(|PackedBytes(salt)| salt),
+        commitment: row.commitment.and_then(hash_of),
+        previous: hash_of(row.previous).unwrap_or_default(),
+        hash: hash_of(row.hash).unwrap_or_default(),
+        fits,
+    }
+}
+
+/// Whether the fields of a row give its hash.
+pub(super) fn has_its_hash(row: &PackedRow<'_>) -> bool {
+    let stored = StoredAuditRow::of_packed(row);
+    let computed = || stored.chain_row()?.hash(&stored.previous.try_into().ok()?).ok();
+    computed().is_some_and(|hash| stored.hash == hash)
 }
 
 /// A row whose columns do not read is shown as far as they do, and does not fit.
@@ -241,11 +287,8 @@ impl SqliteRegistry {
                 break;
             }
             let range = left.next_window(query.order);
-            let rows =
-                window(&mut snapshot, &conditions, query.order, range, limit - found.len()).await.map_err(failed())?;
-            for row in &rows {
-                found.push(stored(row).map_err(failed())?);
-            }
+            let left = limit - found.len();
+            found.extend(window(&mut snapshot, &conditions, query.order, range, left).await.map_err(failed())?);
             looked_at = Some(match query.order {
                 AuditOrder::NewestFirst => range.low,
                 AuditOrder::OldestFirst => range.high,

@@ -5,12 +5,13 @@
 
 use domain::ports::{BrokenCheckpoint, Checkpoint, LogEpoch, RegistryError, TreeCheck, TreeStart};
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{AssertSqlSafe, Connection, Row};
+use sqlx::{AssertSqlSafe, Connection};
 use verify::note::{NoteKey, SignedNote, TreeHead};
 use verify::tree::{Frontier, leaf_hash};
 
 use super::audit_tree::TreeReader;
 use crate::sqlite::tables::audit::checkpoints::{CHECKPOINT_COLUMNS, read_checkpoint};
+use crate::sqlite::tables::audit::packed::PackedBytes;
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// Who may have signed, and what.
@@ -56,6 +57,24 @@ async fn checkpoints(connection: &mut SqliteConnection, first: u64, last: u64) -
     found.iter().map(read_checkpoint).collect()
 }
 
+/// The hashes of rows after this one, with their numbers, as they are stored.
+async fn row_hashes(
+    connection: &mut SqliteConnection,
+    after: u64,
+    rows: u32,
+) -> Result<Vec<(u64, PackedBytes)>, sqlx::Error> {
+    // In one column, as in `tables/audit/packed.rs`.
+    let read: String = sqlx::query_scalar(
+        "SELECT json_group_array(json_array(number, hex(hash))) FROM \
+         (SELECT number, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?)",
+    )
+    .bind(whole(after))
+    .bind(rows)
+    .fetch_one(connection)
+    .await?;
+    serde_json::from_str(&read).map_err(|why| sqlx::Error::Decode(why.into()))
+}
+
 impl SqliteRegistry {
     /// Compares checkpoints with a stretch of rows.
     pub(crate) async fn compare_checkpoints(&self, start: TreeStart, rows: u32) -> Result<TreeCheck, RegistryError> {
@@ -91,19 +110,11 @@ impl SqliteRegistry {
             check.compared += 1;
             check.broken = check.broken.or_else(|| signed.compare(&checkpoint, &frontier));
         }
-        let read = sqlx::query("SELECT number, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?")
-            .bind(whole(begin))
-            .bind(rows)
-            .fetch_all(&mut *snapshot)
-            .await
-            .map_err(failed())?;
-        for row in &read {
-            let number = unsigned(row.try_get(0).map_err(failed())?);
+        for (number, hash) in row_hashes(&mut snapshot, begin, rows).await.map_err(failed())? {
             if check.broken.is_some() || number != frontier.size() + 1 {
                 break;
             }
-            let hash: &[u8] = row.try_get(1).map_err(failed())?;
-            frontier.push(leaf_hash(hash), |_, _| {});
+            frontier.push(leaf_hash(&hash.0), |_, _| {});
             while let Some(checkpoint) = wanted.next_if(|checkpoint| checkpoint.size == number) {
                 check.compared += 1;
                 check.broken = check.broken.or_else(|| signed.compare(&checkpoint, &frontier));

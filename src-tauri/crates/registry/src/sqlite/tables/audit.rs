@@ -4,6 +4,7 @@
 //! stand-alone verifier needs, is described in `docs/audit.md`; the chain is checked in `read/audit_check.rs`.
 
 pub(crate) mod checkpoints;
+pub(crate) mod packed;
 pub(crate) mod receipts;
 pub(crate) mod sinks;
 
@@ -14,9 +15,10 @@ use domain::digest::hex;
 use domain::ids::HandleId;
 use domain::ports::{AuditLink, AuditPage, ErasableDetail, RegistryError, SaltedFields};
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use verify::chain::{ChainRow, RowText};
 
+use self::packed::{PACK_ROWS, PackedBytes, PackedRow, PackedRows, PackedText};
 use crate::codec::audit::{EncodedAuditRow, EventColumns, handle_in, read};
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
@@ -102,6 +104,32 @@ impl<'r> StoredAuditRow<'r> {
         })
     }
 
+    /// The same from a packed row.
+    pub(crate) fn of_packed(row: &'r PackedRow<'_>) -> Self {
+        let text = |packed: &'r Option<PackedText<'_>>| packed.as_ref().map(|PackedText(text)| &**text);
+        let bytes = |packed: &'r Option<PackedBytes>| packed.as_ref().map(|PackedBytes(bytes)| bytes.as_slice());
+        Self {
+            number: row.number,
+            previous: &row.previous.0,
+            hash: &row.hash.0,
+            layout: row.layout,
+            event: EventColumns {
+                at: row.at,
+                actor: &row.actor.0,
+                verb: &row.verb.0,
+                subject: &row.subject.0,
+                note: &row.note.0,
+                origin: text(&row.origin),
+                detail: text(&row.detail),
+            },
+            server: text(&row.server),
+            agent: text(&row.agent),
+            salt: bytes(&row.salt),
+            commitment: bytes(&row.commitment),
+            handle: text(&row.handle),
+        }
+    }
+
     /// The fields as they are hashed; `None` when columns are filled that do not belong together.
     pub(crate) fn chain_row(&self) -> Option<ChainRow<'r>> {
         let EventColumns { at, actor, verb, subject, note, origin, detail } = self.event;
@@ -149,6 +177,13 @@ impl<'r> StoredAuditRow<'r> {
             hash: hex(self.hash),
         }
     }
+}
+
+/// Rows from after this one up to that one, packed; `None` where they have to be read one by one.
+pub(crate) async fn packed_after(connection: &mut SqliteConnection, after: u64, upto: u64) -> Option<PackedRows> {
+    let mut find = StatementBatch::default();
+    find.add(&format!("{PACK_ROWS}number > ? AND number <= ?")).with(whole(after)).with(whole(upto));
+    PackedRows::read(connection, find).await
 }
 
 /// How far the chain is verified.
