@@ -20,7 +20,7 @@ pub use anchor_places::{AnchorPlace, AnchorPlaceFault, AnchorPlaces};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use log_collector::{CollectorReply, LogCollectors};
 pub use registry::alarms::{AlarmStore, AlarmUnit};
-pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
+pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows, MonthRead};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
 pub use registry::checkpoints::{
     BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogEpoch, LogHash, LogHead,

@@ -473,8 +473,13 @@ madeAt: string, isOver: boolean,
 rows: number, firstRow: number, lastRow: number,
 /** Rows up to this one were removed by retention, and some of them may be of this month; null when none is. */
 removedTo: number | null,
-/** Rows whose fields do not give their hash: somebody changed them. */
+/** Rows behind `verified_to` whose fields do not give their hash: somebody changed them. */
 changedRows: number,
+/**
+ * Rows up to this one were verified before, and their hashes were not computed again for the report; null when that is
+ * no row of the month.
+ */
+verifiedTo: number | null,
 /** Calls of agents that left a receipt, quick and refused ones included. */
 calls: number,
 /** Tasks that began. */

@@ -13,8 +13,11 @@ use self::cancels::{CancelAnswer, CancelTally, CancelledEnd, TaskCancel};
 use super::Verb;
 use crate::time::Timestamp;
 
-pub use figures::{AnswerFigures, DayFigures, DecisionKind, ListedRow, ReportedRow, ServerFigures};
+pub use figures::{AnswerFigures, DayFigures, DecisionKind, ListedRow, ReportedRow, RowsFound, ServerFigures};
 pub use month::ReportMonth;
+
+/// Milliseconds of a day in UTC, which has no leap seconds here.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Rows in each of the lists, at most. Judgement: a month with more halts and gaps is read in the log itself.
 const LISTED_MAX: usize = 100;
@@ -52,6 +55,8 @@ pub struct MonthReport {
     pub tools: Vec<ListedRow>,
     /// Halts, gaps and changes of tools that are counted and not listed.
     pub unlisted: u64,
+    /// The day of the row before, with its date: most rows are of the same.
+    today: Option<(i64, String)>,
     began: HashSet<String>,
     considered: HashSet<String>,
     asked: HashMap<String, Timestamp>,
@@ -59,13 +64,44 @@ pub struct MonthReport {
 }
 
 impl MonthReport {
-    /// Takes the next row in.
-    pub fn add(&mut self, row: &ReportedRow<'_>) {
-        self.rows += 1;
-        if self.first == 0 {
-            self.first = row.number;
+    /// Whether rows with this verb say more than that they are there: [`MonthReport::take`] wants those, and only those.
+    #[must_use]
+    pub fn reads(verb: Verb) -> bool {
+        let is_figure = matches!(
+            verb,
+            Verb::Admitted
+                | Verb::Asked
+                | Verb::Withdrawn
+                | Verb::CancelEnded
+                | Verb::Ended
+                | Verb::Lost
+                | Verb::Contradiction
+                | Verb::OverLimit
+                | Verb::AlarmRaised
+                | Verb::ToolsChanged
+                | Verb::Called
+                | Verb::SegmentRemoved
+                | Verb::SigningKeyReplaced
+                | Verb::ReceiptsMissing
+                | Verb::EpochBegun
+        );
+        is_figure || DecisionKind::of(verb, "").is_some()
+    }
+
+    /// Counts the next rows of the month, whatever they say.
+    pub fn count(&mut self, found: RowsFound) {
+        if found.rows == 0 {
+            return;
         }
-        self.last = row.number;
+        self.rows = self.rows.saturating_add(found.rows);
+        if self.first == 0 {
+            self.first = found.first;
+        }
+        self.last = found.last;
+    }
+
+    /// Takes in what a row says that is counted already; rows in the order of their numbers.
+    pub fn take(&mut self, row: &ReportedRow<'_>) {
         let verb = Verb::from_word(row.verb);
         match verb {
             Verb::Admitted => self.began(row),
@@ -184,7 +220,13 @@ impl MonthReport {
     }
 
     fn day(&mut self, row: &ReportedRow<'_>) -> &mut DayFigures {
-        self.days.entry(month::date(row.at)).or_default()
+        let day = row.at.as_millis().div_euclid(DAY_MS);
+        let date = match self.today.take() {
+            Some((today, date)) if today == day => date,
+            _ => month::date(row.at),
+        };
+        self.today = Some((day, date.clone()));
+        self.days.entry(date).or_default()
     }
 
     fn server(&mut self, row: &ReportedRow<'_>) -> &mut ServerFigures {

@@ -6,7 +6,7 @@
 
 use domain::audit::AuditEvent;
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead, LogKey,
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead, LogKey, MonthRead,
     PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart,
     UnsignedRows,
 };
@@ -221,6 +221,10 @@ impl CheckpointStore for SqliteRegistry {
 
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {
         Box::pin(self.count_audit_rows(filter, last))
+    }
+
+    fn month_report(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Result<MonthRead, RegistryError>> {
+        Box::pin(self.read_month(since, until))
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod counts;
 pub(crate) mod kept_answers;
 pub(crate) mod lineage;
 pub(crate) mod list_query;
+pub(crate) mod month_report;
 pub(crate) mod receipt_check;
 pub(crate) mod receipt_pages;
 pub(crate) mod task_kinds;

@@ -4,6 +4,7 @@
 
 mod arbitrary;
 mod arbitrary_settings;
+mod audit_parts;
 mod checkpoints;
 mod intents;
 mod opening;

@@ -1,9 +1,10 @@
 //! Kill points around the tree over the audit log and its checkpoints.
 
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogKey, PortFuture,
-    RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogKey, MonthRead,
+    PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
+use domain::time::Timestamp;
 
 use super::registry::KillPointRegistry;
 
@@ -42,5 +43,9 @@ impl CheckpointStore for KillPointRegistry {
 
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {
         self.inner.audit_count(filter, last)
+    }
+
+    fn month_report(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Result<MonthRead, RegistryError>> {
+        self.inner.month_report(since, until)
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! It keeps the hash of every row that ever was and computes each root anew. Signatures are not verified here.
 
+use domain::audit::report::{ReportedRow, RowsFound};
 use domain::ports::{
     AuditFilter, AuditOrder, AuditQuery, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit,
-    LeafSpan, LogEpoch, LogHash, LogHead, LogKey, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart,
-    UnsignedRows,
+    LeafSpan, LogEpoch, LogHash, LogHead, LogKey, MonthRead, PortFuture, RegistryError, TreeCheck, TreeGrowth,
+    TreeStart, UnsignedRows,
 };
+use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::MemoryRegistry;
@@ -185,6 +187,30 @@ impl CheckpointStore for MemoryRegistry {
             let query = AuditQuery { filter, order: AuditOrder::OldestFirst, behind: None, limit: u32::MAX };
             let all = audit_rows::filtered(&state.audit, &query, u32::MAX);
             u64::try_from(all.rows.iter().filter(|row| row.number <= last).count()).unwrap_or(u64::MAX)
+        });
+        Box::pin(async move { found })
+    }
+
+    fn month_report(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Result<MonthRead, RegistryError>> {
+        let found = self.with(|state, _| {
+            let filter = AuditFilter { since: Some(since), until: Some(until), ..AuditFilter::default() };
+            let query = AuditQuery { filter, order: AuditOrder::OldestFirst, behind: None, limit: u32::MAX };
+            let all = audit_rows::filtered(&state.audit, &query, u32::MAX);
+            let mut read = MonthRead { first: all.first, ..MonthRead::default() };
+            for row in &all.rows {
+                read.report.count(RowsFound { rows: 1, first: row.number, last: row.number });
+                read.report.take(&ReportedRow {
+                    number: row.number,
+                    at: row.at,
+                    actor: &row.actor,
+                    verb: &row.verb,
+                    subject: &row.subject,
+                    server: &row.server,
+                    agent: &row.agent,
+                    note: row.note.as_deref().unwrap_or_default(),
+                });
+            }
+            read
         });
         Box::pin(async move { found })
     }

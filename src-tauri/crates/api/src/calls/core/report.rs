@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use domain::audit::report::{ListedRow, MonthReport, ReportMonth, ReportedRow};
-use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow};
+use domain::audit::report::{ListedRow, MonthReport, ReportMonth};
+use domain::ports::MonthRead;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -20,9 +20,6 @@ use crate::dto::iso;
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
 
-/// Rows that are read at once. Judgement: some 20 ms of a reader, so that others have their turn.
-const PART_ROWS: u32 = 5_000;
-
 /// Halts that are looked at, from the newest on. Judgement: a year of more than two a day.
 const HALTS_READ: u32 = 1_000;
 
@@ -32,19 +29,6 @@ const HALTS_READ: u32 = 1_000;
 pub struct ReportAudit {
     /// A month in UTC, such as `2026-11`; the last whole month when null.
     pub month: Option<String>,
-}
-
-fn reported(row: &AuditRow) -> ReportedRow<'_> {
-    ReportedRow {
-        number: row.number,
-        at: row.at,
-        actor: &row.actor,
-        verb: &row.verb,
-        subject: &row.subject,
-        server: &row.server,
-        agent: &row.agent,
-        note: row.note.as_deref().unwrap_or_default(),
-    }
 }
 
 impl Api {
@@ -80,20 +64,8 @@ impl Api {
         let Some((since, until)) = month.bounds() else {
             return Err(ApiError::new(Code::Usage, format!("{month} has no end"), "Give an earlier month."));
         };
-        let filter = AuditFilter { since: Some(since), until: Some(until), ..AuditFilter::default() };
-        let (mut report, mut changed_rows, mut behind) = (MonthReport::default(), 0_u64, None);
-        let first_kept = loop {
-            let query = AuditQuery { filter: filter.clone(), order: AuditOrder::OldestFirst, behind, limit: PART_ROWS };
-            let page = self.registry.audit_rows(query).await?;
-            for row in &page.rows {
-                report.add(&reported(row));
-                changed_rows += u64::from(!row.fits);
-            }
-            match page.next {
-                Some(next) => behind = Some(next),
-                None => break page.first,
-            }
-        };
+        let MonthRead { report, first: first_kept, verified_to, changed } =
+            self.registry.month_report(since, until).await?;
         // A row before the first that is there may have been of this month.
         let removed_to = (first_kept > 1 && (report.rows == 0 || report.first == first_kept)).then(|| first_kept - 1);
         let mut names = self.names().await?;
@@ -108,7 +80,8 @@ impl Api {
             first_row: report.first,
             last_row: report.last,
             removed_to,
-            changed_rows,
+            changed_rows: changed,
+            verified_to: (report.first > 0 && report.first <= verified_to).then_some(verified_to),
             calls: report.calls,
             tasks: report.tasks,
             unconsidered: report.unconsidered(),

@@ -30,8 +30,11 @@ pub struct AuditReportDto {
     pub last_row: u64,
     /// Rows up to this one were removed by retention, and some of them may be of this month; null when none is.
     pub removed_to: Option<u64>,
-    /// Rows whose fields do not give their hash: somebody changed them.
+    /// Rows behind `verified_to` whose fields do not give their hash: somebody changed them.
     pub changed_rows: u64,
+    /// Rows up to this one were verified before, and their hashes were not computed again for the report; null when that is
+    /// no row of the month.
+    pub verified_to: Option<u64>,
     /// Calls of agents that left a receipt, quick and refused ones included.
     pub calls: u64,
     /// Tasks that began.

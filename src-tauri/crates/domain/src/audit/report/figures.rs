@@ -152,6 +152,16 @@ impl DecisionKind {
     }
 }
 
+/// Rows of a month that were found together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowsFound {
+    pub rows: u64,
+    /// The number of the first of them; 0 without any.
+    pub first: u64,
+    /// The number of the last of them; 0 without any.
+    pub last: u64,
+}
+
 /// What a report reads of a row; texts as the row has them.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportedRow<'a> {

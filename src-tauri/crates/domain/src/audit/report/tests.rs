@@ -15,10 +15,15 @@ fn row<'a>(minute: i64, (actor, verb, subject, note): (&'a str, &'a str, &'a str
     ReportedRow { number, at: begins.shifted(minute * MINUTE), actor, verb, subject, server: "ci", agent: "bot", note }
 }
 
+fn add(report: &mut MonthReport, row: &ReportedRow<'_>) {
+    report.count(RowsFound { rows: 1, first: row.number, last: row.number });
+    report.take(row);
+}
+
 fn report(rows: &[(&str, &str, &str, &str)]) -> MonthReport {
     let mut report = MonthReport::default();
     for (minute, words) in (0..).zip(rows) {
-        report.add(&row(minute, *words));
+        add(&mut report, &row(minute, *words));
     }
     report
 }
@@ -36,6 +41,22 @@ fn a_month_is_read_with_its_bounds_and_its_neighbours() {
     assert_eq!((ReportMonth::of(begins), ReportMonth::of(ends)), (Some(december), ReportMonth::read("2027-01")));
     for none in ["", "2026", "2026-13", "2026-00", "26-11", "2026-1", "+026-11", "2026-11-01", "1969-12"] {
         assert_eq!(ReportMonth::read(none), None, "`{none}` is no month");
+    }
+}
+
+#[test]
+fn rows_that_are_not_read_would_change_no_figure_and_every_other_would() {
+    for verb in Verb::ALL {
+        let subject = match verb {
+            Verb::Withdrawn => "request:a:1",
+            Verb::Asked => "request:b:1",
+            _ => "handle:a",
+        };
+        let mut report = MonthReport::default();
+        add(&mut report, &row(0, ("server:ci", "asked", "request:a:1", "form")));
+        let before = format!("{report:?}");
+        report.take(&row(1, ("person:ada", verb.word(), subject, "acknowledged")));
+        assert_eq!(format!("{report:?}") != before, MonthReport::reads(verb), "{}", verb.word());
     }
 }
 

@@ -3,6 +3,7 @@
 //! Words stay texts here, because a newer version may have written words that this one does not know. The hash is
 //! described in `docs/audit.md`.
 
+use crate::audit::report::MonthReport;
 use crate::ids::{AgentId, HandleId, ServerId};
 use crate::time::Timestamp;
 
@@ -91,4 +92,16 @@ pub struct AuditRows {
     pub first: u64,
     /// The last row that was written; 0 without rows.
     pub last: u64,
+}
+
+/// What the rows of a month amount to.
+#[derive(Debug, Default)]
+pub struct MonthRead {
+    pub report: MonthReport,
+    /// The first row that is still there; 0 without rows.
+    pub first: u64,
+    /// Rows up to this one were verified before, and their hashes were not computed again; 0 for none.
+    pub verified_to: u64,
+    /// Rows of the month behind it whose fields do not give their hash.
+    pub changed: u64,
 }

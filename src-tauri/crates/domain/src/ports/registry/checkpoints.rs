@@ -4,7 +4,7 @@
 //! `docs/audit.md`.
 
 use crate::audit::AuditEvent;
-use crate::ports::{AuditFilter, PortFuture, RegistryError, SecretError};
+use crate::ports::{AuditFilter, MonthRead, PortFuture, RegistryError, SecretError};
 use crate::time::Timestamp;
 
 /// A hash of SHA-256.
@@ -226,6 +226,8 @@ pub trait CheckpointStore: Send + Sync {
     fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>>;
     /// How many rows up to row `last` pass a filter.
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>>;
+    /// What the rows from `since` on and before `until` amount to.
+    fn month_report(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Result<MonthRead, RegistryError>>;
 }
 
 /// A signed head.

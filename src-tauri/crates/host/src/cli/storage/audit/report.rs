@@ -88,6 +88,9 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
     for halt in &report.halted_tasks {
         lines.push(format!("Halt       of {}: {}", halt.at, halted_words(halt)));
     }
+    if let Some(row) = report.verified_to {
+        lines.push(format!("Verified   {}", verified_words(row)));
+    }
     for row in report.halts.iter().chain(&report.tools).chain(&report.gaps) {
         let (who, verb, note) = (one_line(&row.who), one_line(verb_words(&row.verb)), one_line(&row.note));
         lines.push(format!("Row {}  {}  {who} · {verb} · {note}", row.row, row.at));
@@ -158,6 +161,13 @@ fn questions(report: &AuditReportDto) -> String {
         _ => String::new(),
     };
     format!("{} asked, {} answered, {} withdrawn{times}", answers.asked, answers.answered, answers.withdrawn)
+}
+
+/// Which rows the report took as they are stored.
+fn verified_words(row: u64) -> String {
+    format!(
+        "rows up to {row} before this report, and not again for it; `taskwarden audit verify` verifies the whole log"
+    )
 }
 
 /// What the report cannot say, in sentences.

@@ -11,7 +11,7 @@ use api::format::time::{count, span_ms};
 use domain::audit::Verb;
 use domain::policy::plain_text;
 
-use super::{caveats, chart, halted_words, kind_words, verb_words};
+use super::{caveats, chart, halted_words, kind_words, verb_words, verified_words};
 
 /// Characters of a text that somebody else wrote.
 const TEXT_CHARS: usize = 160;
@@ -75,6 +75,9 @@ pub(super) fn page(report: &AuditReportDto) -> String {
             &["receiptsMissing", "segmentRemoved", "signingKeyReplaced", "epochBegun"].map(|verb| ["--verb", verb]).concat(),
         ),
     ));
+    if let Some(row) = report.verified_to {
+        add(&mut page, &format!("<p class=\"soft\">Verified: {}.</p>", safe(&verified_words(row))));
+    }
     add(
         &mut page,
         "<p class=\"soft\">This page proves nothing by itself. An export of the same rows does: <code>taskwarden audit \
@@ -332,6 +335,7 @@ mod tests {
             last_row: 0,
             removed_to: None,
             changed_rows: 0,
+            verified_to: None,
             calls: 0,
             tasks: 0,
             unconsidered: 0,
@@ -388,11 +392,13 @@ mod tests {
         let mut report = empty();
         report.removed_to = Some(900);
         report.changed_rows = 1;
+        report.verified_to = Some(950);
         let page = page(&report);
         for sentence in [
             "which has no rows of this month",
             "Rows up to 900 were removed by retention",
             "Somebody changed 1 row of this month",
+            "Verified: rows up to 950 before this report, and not again for it",
             "Nobody decided anything.",
             "No server had a task.",
             "No task began.",
