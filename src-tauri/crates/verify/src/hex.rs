@@ -1,10 +1,17 @@
 //! Bytes as lower-case hexadecimal text, and back.
 
+const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+
 /// The bytes as lower-case text.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or('0');
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 /// The bytes of a text; `None` when it is not pairs of lower-case digits, so that each value has one text.

@@ -37,16 +37,18 @@ pub(super) fn matches(filter: &RowFilter, row: &AuditRow) -> bool {
         text: None,
         commitment: row.commitment,
     };
-    let note = row.note.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let has_words = |words: &String| note.contains(&words.to_ascii_lowercase());
+    let has_words = |words: &String| {
+        let note = row.note.as_deref().unwrap_or_default().to_ascii_lowercase();
+        note.contains(&words.to_ascii_lowercase())
+    };
     filter.matches(&fields) == RowMatch::Yes && filter.text.as_ref().is_none_or(has_words)
 }
 
 /// A row, or a stub of one that does not match; with its place in the tree where no other row shows it.
-pub(super) fn row(row: &AuditRow, is_row: bool, path: Option<Vec<LogHash>>) -> Result<String, ApiError> {
+pub(super) fn row<'r>(row: &'r AuditRow, is_row: bool, path: Option<Vec<LogHash>>) -> Result<String, ApiError> {
     // Rows of layout 1 have no commitment, so their hash needs their text; and receipts need that of the row before them.
     let has_text = is_row || row.layout == 1 || row.verb == CALLED;
-    let text = |text: &Option<String>| text.clone().filter(|_| has_text).map(Cow::Owned);
+    let text = |text: &'r Option<String>| text.as_deref().filter(|_| has_text).map(Cow::Borrowed);
     let is_whole = row.note.is_some() && has_text;
     let line_of = RowLine {
         number: row.number,
