@@ -32,7 +32,7 @@ pub(super) struct Browser {
 const TESTS: &str = "taskwarden-tests";
 const REGISTRY: &str = "taskwarden-registry";
 
-static PROGRAMS: [Program; 12] = [
+static PROGRAMS: [Program; 13] = [
     Program::of("commit_rate", REGISTRY, "src-tauri/crates/registry/examples/commit_rate.rs"),
     Program::of("list_rate", REGISTRY, "src-tauri/crates/registry/examples/list_rate.rs"),
     Program::of("intent_rate", REGISTRY, "src-tauri/crates/registry/examples/intent_rate.rs"),
@@ -43,6 +43,7 @@ static PROGRAMS: [Program; 12] = [
     Program::of("budget_cost", TESTS, "tests/examples/budget_cost.rs"),
     Program::of("attack_cost", TESTS, "tests/examples/attack_cost.rs"),
     Program::of("stop_cost", TESTS, "tests/examples/stop_cost.rs"),
+    Program::of("audit_cost", TESTS, "tests/examples/audit_cost.rs"),
     Program::of("feed_rate", "taskwarden-api", "src-tauri/crates/api/examples/feed_rate.rs"),
     Program {
         needs_page: true,
