@@ -12,6 +12,7 @@ mod all_at_once;
 mod attacks;
 mod audit_anchors;
 mod audit_recipe;
+mod audit_removed;
 mod audit_sinks;
 mod audit_traces;
 mod budget;
