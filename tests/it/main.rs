@@ -11,6 +11,7 @@ mod agents;
 mod all_at_once;
 mod attacks;
 mod audit_anchors;
+mod audit_otlp;
 mod audit_recipe;
 mod audit_removed;
 mod audit_sinks;
