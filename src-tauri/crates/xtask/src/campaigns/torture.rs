@@ -1,9 +1,9 @@
 //! `cargo xtask torture`: the campaigns at full length, and one table of what they found (rulings 35, 39).
 //!
 //! The campaigns are integration tests, which CI samples: kills of the core under people and under agents, steps of the
-//! clock, full disks, servers that die under idle sessions, guessed handles. Here they only get their number and their
-//! workers. Each prints one flat JSON object with its figures (`tests/src/torture.rs`); one that fails does not keep the
-//! others from running.
+//! clock, full disks, servers that die under idle sessions, guessed handles, receipts of calls without a pause. Here they
+//! only get their number and their workers. Each prints one flat JSON object with its figures (`tests/src/torture.rs`); one
+//! that fails does not keep the others from running.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -33,8 +33,12 @@ const CAMPAIGNS: [(&str, u32); 5] = [
 const DEBUG: [&str; 3] = ["--workspace", "--tests", "--quiet"];
 const RELEASE: [&str; 5] = ["--release", "-p", "taskwarden-tests", "--test", "it"];
 
-/// Guesses a million handles, which only a release build does in minutes: a part of the full campaign alone.
-const GUESSES: &str = "gateway_guess::torture_guessing_handles_brings_one_answer_and_costs_nothing";
+/// A million guessed handles, and 300,000 calls as fast as agents can make them: only a release build does these in minutes,
+/// so they are a part of the full campaign alone.
+const WHOLE: [&str; 2] = [
+    "gateway_guess::torture_guessing_handles_brings_one_answer_and_costs_nothing",
+    "receipts::receipts_are_the_calls_that_the_server_got_under_a_burst_of_thousands_and_an_orderly_end_loses_none",
+];
 
 const COLUMNS: [&str; 8] = ["campaign", "workers", "rounds", "failures", "handles", "answers", "gapMs", "seconds"];
 
@@ -69,10 +73,12 @@ pub(crate) fn run(workspace: &Workspace, kills: u32) -> Result<(), Failure> {
         }
     }
     if kills >= KILLS {
-        let mut guesses = campaign(workspace, GUESSES, &RELEASE);
-        guesses.env("TASKWARDEN_TORTURE", kills.to_string());
-        if !follow(&mut guesses)?.is_passed {
-            failed.push(GUESSES.to_owned());
+        for test in WHOLE {
+            let mut whole = campaign(workspace, test, &RELEASE);
+            whole.env("TASKWARDEN_TORTURE", kills.to_string());
+            if !follow(&mut whole)?.is_passed {
+                failed.push(test.to_owned());
+            }
         }
     }
     println!("\n{}", table::lay_out(&COLUMNS, &rows));
