@@ -282,16 +282,36 @@ impl SqliteRegistry {
         let mut left = NumberRange::of(&query, first, last);
         let mut found: Vec<AuditRow> = Vec::new();
         let mut looked_at = None;
-        for _ in 0..WINDOWS {
-            if left.is_empty() || found.len() >= limit {
-                break;
-            }
+        let (mut second, mut windows) = (None, 0);
+        while windows < WINDOWS && !left.is_empty() && found.len() < limit {
             let range = left.next_window(query.order);
-            let left = limit - found.len();
-            found.extend(window(&mut snapshot, &conditions, query.order, range, left).await.map_err(failed())?);
+            let missing = limit - found.len();
+            windows += 1;
+            // Words of notes have no index: where the first window had too few, two readers look at those that follow, if a
+            // second one is at hand. Rows never change, so it does not matter that it sees a later moment.
+            if windows == 2 && query.filter.text.is_some() {
+                second = self.readers.try_acquire();
+            }
+            let beside = match &mut second {
+                Some(reader) if windows < WINDOWS && !left.is_empty() => Some((reader, left.next_window(query.order))),
+                Some(_) | None => None,
+            };
+            let here = window(&mut snapshot, &conditions, query.order, range, missing);
+            let end = if let Some((reader, beyond)) = beside {
+                windows += 1;
+                let there = window(reader, &conditions, query.order, beyond, missing);
+                let (here, there) = futures::join!(here, there);
+                found.extend(here.map_err(failed())?);
+                found.extend(there.map_err(failed())?);
+                found.truncate(limit);
+                beyond
+            } else {
+                found.extend(here.await.map_err(failed())?);
+                range
+            };
             looked_at = Some(match query.order {
-                AuditOrder::NewestFirst => range.low,
-                AuditOrder::OldestFirst => range.high,
+                AuditOrder::NewestFirst => end.low,
+                AuditOrder::OldestFirst => end.high,
             });
         }
         snapshot.rollback().await.map_err(failed())?;
