@@ -98,7 +98,7 @@ impl ClientFiles for HomeClientFiles {
         self.blocking(|| Err(ended_early()), move |policy| routing::plan_undo(&edit, policy))
     }
 
-    fn write_edit(&self, edit: EditToWrite, agreed: String) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>> {
+    fn write_edit(&self, edit: EditToWrite, agreed: PlannedEdit) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>> {
         self.blocking(
             || Err(ReplaceError::Refused(ended_early())),
             move |policy| routing::write_edit(&edit, &agreed, policy),

@@ -116,7 +116,11 @@ impl ClientFiles for NoClients {
         Box::pin(async { Err("there is no file".into()) })
     }
 
-    fn write_edit(&self, _edit: EditToWrite, _agreed: String) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>> {
+    fn write_edit(
+        &self,
+        _edit: EditToWrite,
+        _agreed: PlannedEdit,
+    ) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>> {
         Box::pin(async { Err(ReplaceError::Changed) })
     }
 

@@ -26,11 +26,31 @@ pub(super) enum Format {
     Yaml,
 }
 
+/// A text with its values, so that each text is parsed once.
+///
+/// No `Debug`: it may hold secrets.
+#[derive(Clone)]
+pub(super) struct ParsedText {
+    pub(super) text: String,
+    pub(super) values: Value,
+}
+
+impl ParsedText {
+    /// # Errors
+    /// As [`parse`].
+    pub(super) fn of(format: Format, text: String) -> Result<Self, String> {
+        let values = parse(format, &text)?;
+        Ok(Self { text, values })
+    }
+}
+
 /// The values of a text.
 ///
 /// # Errors
 /// Why it cannot be used, as a sentence without a full stop; it never quotes the text.
 pub(super) fn parse(format: Format, text: &str) -> Result<Value, String> {
+    #[cfg(test)]
+    PARSED.set(PARSED.get().saturating_add(1));
     let plain = without_mark(text);
     if plain.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -52,4 +72,10 @@ pub(super) fn without_mark(text: &str) -> &str {
 fn duplicate(key: &str) -> String {
     let shown: String = key.chars().filter(|letter| !letter.is_control()).take(80).collect();
     format!("the key `{shown}` stands twice in one object, and programs disagree on which one counts")
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many texts this thread parsed.
+    pub(super) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

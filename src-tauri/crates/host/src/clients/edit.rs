@@ -5,6 +5,7 @@
 //! refused. Nothing is written here; which members change is `bridge_members.rs`.
 
 mod json;
+mod json_places;
 mod outside;
 mod toml;
 mod yaml;
@@ -14,7 +15,7 @@ use std::ops::Range;
 use api::calls::clients::files::ChangedLines;
 use serde_json::{Map, Value};
 
-use super::document::{self, Format};
+use super::document::{self, Format, ParsedText};
 use super::member_edit::{EntryEdit, MemberEdit};
 
 /// Why a file cannot be edited. It never quotes the text of the file.
@@ -29,44 +30,39 @@ pub(crate) enum EditError {
 }
 
 /// The text with these entries changed.
-pub(crate) fn apply(format: Format, text: &str, edits: &[EntryEdit]) -> Result<String, EditError> {
-    let before = document::parse(format, text).map_err(EditError::Unreadable)?;
-    let expected = changed(&before, edits)?;
-    if expected == before {
-        return Ok(text.to_owned());
+pub(super) fn apply(format: Format, before: &ParsedText, edits: &[EntryEdit]) -> Result<ParsedText, EditError> {
+    let expected = changed(&before.values, edits)?;
+    if expected == before.values {
+        return Ok(before.clone());
     }
-    let (mark, plain) = split_mark(text);
+    let (mark, plain) = split_mark(&before.text);
     // An empty file is an object without members to all programs that have JSON.
     let is_json = matches!(format, Format::Json | Format::Jsonc);
     let plain = if is_json && plain.trim().is_empty() { "{}\n" } else { plain };
-    let mut edited = plain.to_owned();
-    for edit in edits {
-        edited = edit_one(format, &edited, edit).ok_or(EditError::NoEntry)?;
-    }
-    if is_proven(format, plain, &edited, &expected, edits) {
-        Ok(format!("{mark}{edited}"))
-    } else {
-        Err(EditError::NotProven)
-    }
+    let in_outline = if is_json { edit_in_outline(format, plain, edits) } else { None };
+    let edited = in_outline.or_else(|| edit_all(format, plain, edits)).ok_or(EditError::NoEntry)?;
+    let values = proven(format, plain, &edited, expected, edits).ok_or(EditError::NotProven)?;
+    Ok(ParsedText { text: format!("{mark}{edited}"), values })
 }
 
 /// The text with an earlier edit of these entries taken back. An entry that stands as that edit left it gets the bytes
 /// that it had before, so that its own formatting returns; the members of another one are set.
 ///
 /// `before` and `after` are the whole file around that edit.
-pub(crate) fn take_back(
+pub(super) fn take_back(
     format: Format,
-    text: &str,
+    now: &ParsedText,
     edits: &[EntryEdit],
     before: &str,
     after: &str,
-) -> Result<String, EditError> {
-    let values = document::parse(format, text).map_err(EditError::Unreadable)?;
-    let expected = changed(&values, edits)?;
-    let (mark, plain) = split_mark(text);
-    match with_own_bytes(format, plain, edits, split_mark(before).1, split_mark(after).1) {
-        Some(done) if is_proven(format, plain, &done, &expected, edits) => Ok(format!("{mark}{done}")),
-        Some(_) | None => apply(format, text, edits),
+) -> Result<ParsedText, EditError> {
+    let expected = changed(&now.values, edits)?;
+    let (mark, plain) = split_mark(&now.text);
+    let own = with_own_bytes(format, plain, edits, split_mark(before).1, split_mark(after).1);
+    let done = own.and_then(|done| Some((proven(format, plain, &done, expected, edits)?, done)));
+    match done {
+        Some((values, done)) => Ok(ParsedText { text: format!("{mark}{done}"), values }),
+        None => apply(format, now, edits),
     }
 }
 
@@ -96,12 +92,13 @@ fn with_own_bytes(format: Format, text: &str, edits: &[EntryEdit], before: &str,
     Some(done)
 }
 
-/// Whether a text has the expected values, and every byte outside of the edited entries.
-fn is_proven(format: Format, old: &str, new: &str, expected: &Value, edits: &[EntryEdit]) -> bool {
+/// The values of a text, if they are the expected ones and it has every byte outside of the edited entries.
+fn proven(format: Format, old: &str, new: &str, expected: Value, edits: &[EntryEdit]) -> Option<Value> {
     let places = places(edits);
     let outside = |text: &str| outside::of_entries(format, text, &places);
-    document::parse(format, new).is_ok_and(|after| after == *expected)
-        && outside(old).is_some_and(|old| outside(new) == Some(old))
+    let is_proven = document::parse(format, new).is_ok_and(|after| after == expected)
+        && outside(old).is_some_and(|old| outside(new) == Some(old));
+    is_proven.then_some(expected)
 }
 
 fn places(edits: &[EntryEdit]) -> Vec<&[String]> {
@@ -120,6 +117,35 @@ fn changed(values: &Value, edits: &[EntryEdit]) -> Result<Value, EditError> {
         change(entry_mut(&mut expected, &edit.place).ok_or(EditError::NoEntry)?, &edit.members);
     }
     Ok(expected)
+}
+
+/// Edits the outline of a text of JSON, and puts the entries of that into the text; `None` where that cannot be done.
+/// The proof is made on the whole text all the same.
+fn edit_in_outline(format: Format, text: &str, edits: &[EntryEdit]) -> Option<String> {
+    let places = places(edits);
+    let found = json_places::locate(text, &places)?;
+    let edited = edit_all(format, &found.outline(text)?, edits)?;
+    let entries = json_places::locate(&edited, &places)?.entries;
+    let mut pairs: Vec<(Range<usize>, Range<usize>)> = found.entries.into_iter().zip(entries).collect();
+    pairs.sort_by_key(|(old, _)| old.start);
+    let mut done = String::with_capacity(text.len().saturating_add(edited.len()));
+    let mut from = 0;
+    for (old, new) in pairs {
+        // An entry within another one ends before it begins here.
+        done.push_str(text.get(from..old.start)?);
+        done.push_str(edited.get(new)?);
+        from = old.end;
+    }
+    done.push_str(text.get(from..)?);
+    Some(done)
+}
+
+fn edit_all(format: Format, text: &str, edits: &[EntryEdit]) -> Option<String> {
+    let mut edited = text.to_owned();
+    for edit in edits {
+        edited = edit_one(format, &edited, edit)?;
+    }
+    Some(edited)
 }
 
 fn edit_one(format: Format, text: &str, edit: &EntryEdit) -> Option<String> {

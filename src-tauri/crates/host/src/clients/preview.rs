@@ -9,8 +9,8 @@ use api::calls::clients::files::ChangedLines;
 use domain::task::input_request::looks_secret;
 use serde_json::Value;
 
-use super::document::Format;
-use super::{bridge_members, document, edit};
+use super::document::ParsedText;
+use super::{bridge_members, edit};
 
 /// What stands for a value that is not shown.
 const HIDDEN: &str = "(hidden)";
@@ -20,16 +20,16 @@ const SHORTEST_HIDDEN: usize = 4;
 const HIDING: [&str; 5] = ["env", "environment", "envs", "headers", "http_headers"];
 /// A longer line is not shown: the file is not meant for reading.
 const LINE_CHARS: usize = 400;
+/// A longer line is not even looked at: it is a whole file without line ends, and would be searched for each hidden value.
+const LINE_BYTES: usize = 100_000;
 
 /// The lines in which two texts of a file differ.
-pub(super) fn lines(format: Format, old: &str, new: &str) -> Vec<ChangedLines> {
+pub(super) fn lines(old: &ParsedText, new: &ParsedText) -> Vec<ChangedLines> {
     let mut hidden = BTreeSet::new();
-    for text in [old, new] {
-        if let Ok(root) = document::parse(format, text) {
-            collect(&root, &mut hidden);
-        }
+    for parsed in [old, new] {
+        collect(&parsed.values, &mut hidden);
     }
-    edit::changed_lines(old, new).into_iter().map(|lines| shown(lines, &hidden)).collect()
+    edit::changed_lines(&old.text, &new.text).into_iter().map(|lines| shown(lines, &hidden)).collect()
 }
 
 fn collect(value: &Value, found: &mut BTreeSet<String>) {
@@ -106,6 +106,9 @@ fn shown(lines: ChangedLines, hidden: &BTreeSet<String>) -> ChangedLines {
     let mut values: Vec<&String> = hidden.iter().collect();
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     let show = |line: String| {
+        if line.len() > LINE_BYTES {
+            return format!("(a line of {} characters)", line.chars().count());
+        }
         let plain = values.iter().fold(line, |line, value| line.replace(value.as_str(), HIDDEN));
         match plain.chars().count() {
             long if long > LINE_CHARS => format!("(a line of {long} characters)"),
@@ -123,8 +126,11 @@ mod tests {
     use super::*;
 
     fn shown_of(entry: &Value) -> String {
-        let text = |entry: &Value| serde_json::to_string_pretty(&json!({"mcpServers": {"a": entry}})).expect("JSON");
-        let lines = lines(Format::Json, &text(entry), &text(&json!({})));
+        let parsed = |entry: &Value| {
+            let values = json!({"mcpServers": {"a": entry}});
+            ParsedText { text: serde_json::to_string_pretty(&values).expect("JSON"), values }
+        };
+        let lines = lines(&parsed(entry), &parsed(&json!({})));
         lines.into_iter().flat_map(|lines| lines.removed).collect::<Vec<_>>().join("\n")
     }
 

@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::bridge_members::{BridgeCommand, members};
 use super::catalog::{CLIENTS, ClientFileKind, ClientKind, EntryShape, FilePlace};
-use super::document::Format;
+use super::document::{Format, ParsedText};
 use super::edit::EditError;
 use super::member_edit::{EntryEdit, MemberEdit};
-use super::{document, edit, exchange, preview, reader};
+use super::{edit, exchange, preview, reader};
 
 /// An entry before it was routed, and what was written into it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,19 +77,29 @@ fn kind_of(word: &str, path: &Path) -> Result<(&'static ClientKind, &'static Cli
     found.ok_or_else(|| "Taskwarden does not know this file".into())
 }
 
-/// Plans an edit and writes it at once. When somebody writes the file meanwhile, it is planned anew.
+/// Writes an edit. When somebody wrote the file since it was planned, or does so meanwhile, it is planned anew.
 pub(super) fn write_edit(
     asked: &EditToWrite,
-    agreed: &str,
+    agreed: &PlannedEdit,
     policy: &ClientFilePolicy,
 ) -> Result<WrittenEdit, ReplaceError> {
+    let (path, backup) = match asked {
+        EditToWrite::Route { edit, backup } => (&edit.path, Some(backup.as_path())),
+        EditToWrite::Undo(edit) => (&edit.path, None),
+    };
     for _ in 0..policy.tries {
-        let (plan, path, backup) = match asked {
-            EditToWrite::Route { edit, backup } => (plan_route(edit, policy), &edit.path, Some(backup.as_path())),
-            EditToWrite::Undo(edit) => (plan_undo(edit, policy), &edit.path, None),
+        let text = reader::read_text(path, policy.file_bytes_max).map_err(ReplaceError::Refused)?;
+        // A plan and its proof are of one text: for the same bytes, both are still good.
+        let plan = if text.as_deref() == agreed.before.as_ref().map(Secret::reveal) {
+            Ok(agreed.clone())
+        } else {
+            match asked {
+                EditToWrite::Route { edit, .. } => plan_route(edit, policy),
+                EditToWrite::Undo(edit) => plan_undo(edit, policy),
+            }
         };
         let plan = plan.map_err(ReplaceError::Refused)?;
-        if plan.fingerprint != agreed {
+        if plan.fingerprint != agreed.fingerprint {
             return Err(ReplaceError::Refused("its entries changed since you agreed; look at them again".into()));
         }
         if plan.before.as_ref() == Some(&plan.after) {
@@ -113,11 +123,12 @@ pub(super) fn plan_route(asked: &BridgeEdit, policy: &ClientFilePolicy) -> Resul
     if let Some(why) = exchange::refusal(&asked.path) {
         return Err(why);
     }
-    let root = document::parse(file.format, &text)?;
+    let before = ParsedText::of(file.format, text)?;
+    let root = &before.values;
     let (program, words) = asked.connect.split_first().ok_or("this program cannot be started as a bridge")?;
     let (mut edits, mut changes) = (Vec::new(), Vec::new());
     for (place, server) in &asked.entries {
-        let entry = at(&root, place).ok_or("an entry is not in the file any more")?;
+        let entry = at(root, place).ok_or("an entry is not in the file any more")?;
         let own = [server.clone(), "--agent".to_owned(), asked.agent.clone()];
         let bridge = BridgeCommand {
             program: program.clone(),
@@ -130,9 +141,9 @@ pub(super) fn plan_route(asked: &BridgeEdit, policy: &ClientFilePolicy) -> Resul
         edits.push(EntryEdit { place: place.clone(), members });
     }
     let after =
-        edit::apply(file.format, &text, &edits).map_err(|error| not_changed(file.format, &text, &edits, &error))?;
+        edit::apply(file.format, &before, &edits).map_err(|error| not_changed(file.format, &before, &edits, &error))?;
     let changes = serde_json::to_string(&changes).map_err(|error| error.to_string())?;
-    Ok(planned(file.format, Some(text), after, changes, Vec::new()))
+    Ok(planned(before, true, after, &changes, Vec::new()))
 }
 
 pub(super) fn plan_undo(asked: &UndoEdit, policy: &ClientFilePolicy) -> Result<PlannedEdit, String> {
@@ -141,17 +152,19 @@ pub(super) fn plan_undo(asked: &UndoEdit, policy: &ClientFilePolicy) -> Result<P
     if let Some(why) = exchange::refusal(&asked.path) {
         return Err(why);
     }
-    let mut current = text.clone().unwrap_or_default();
+    let is_there = text.is_some();
+    let before = ParsedText::of(file.format, text.unwrap_or_default())?;
+    let mut current = before.clone();
     let mut kept = Vec::new();
     for step in &asked.steps {
-        if text.is_some() && sha256_hex(&current) == step.after_digest {
-            step.before.reveal().clone_into(&mut current);
+        if is_there && sha256_hex(&current.text) == step.after_digest {
+            current = ParsedText::of(file.format, step.before.reveal().to_owned())?;
             continue;
         }
-        current = undo_entries(client, file.format, &current, step, &mut kept)?;
+        current = undo_entries(client, file.format, current, step, &mut kept)?;
     }
     let plan = asked.steps.iter().map(|step| step.after_digest.as_str()).collect::<Vec<_>>().join(" ");
-    Ok(planned(file.format, text, current, plan, kept))
+    Ok(planned(before, is_there, current, &plan, kept))
 }
 
 /// Takes the entries back that still stand as they were written, and puts those back that are gone. What people changed
@@ -159,16 +172,15 @@ pub(super) fn plan_undo(asked: &UndoEdit, policy: &ClientFilePolicy) -> Result<P
 fn undo_entries(
     client: &ClientKind,
     format: Format,
-    text: &str,
+    now: ParsedText,
     step: &UndoStep,
     kept: &mut Vec<String>,
-) -> Result<String, String> {
+) -> Result<ParsedText, String> {
     let changes = read_changes(&step.changes)?;
-    let root = document::parse(format, text)?;
     let mut edits = Vec::new();
     let mut missing = Vec::new();
     for change in &changes {
-        match at(&root, &change.place) {
+        match at(&now.values, &change.place) {
             Some(entry) if change.stands_in(entry) => {
                 edits.push(change.reverse());
             }
@@ -177,17 +189,18 @@ fn undo_entries(
             None => missing.push(change),
         }
     }
-    let before = step.before.reveal();
     // The file as the route left it is not stored, but the same edits make it again.
-    let routed = edit::apply(format, before, &changes.iter().map(EntryChange::forward).collect::<Vec<_>>());
-    let undone = match routed.ok().filter(|routed| sha256_hex(routed) == step.after_digest) {
-        Some(routed) => edit::take_back(format, text, &edits, before, &routed),
-        None => edit::apply(format, text, &edits),
+    let forward: Vec<EntryEdit> = changes.iter().map(EntryChange::forward).collect();
+    let before = ParsedText::of(format, step.before.reveal().to_owned()).ok();
+    let routed = before.as_ref().and_then(|before| Some((before, edit::apply(format, before, &forward).ok()?)));
+    let undone = match routed.filter(|(_, routed)| sha256_hex(&routed.text) == step.after_digest) {
+        Some((before, routed)) => edit::take_back(format, &now, &edits, &before.text, &routed.text),
+        None => edit::apply(format, &now, &edits),
     };
-    let mut done = undone.map_err(|error| not_changed(format, text, &edits, &error))?;
+    let mut done = undone.map_err(|error| not_changed(format, &now, &edits, &error))?;
     for change in missing {
-        let root = document::parse(format, &done)?;
-        match edit::apply(format, &done, &[put_back(&root, change)]) {
+        let put_back = put_back(&done.values, change);
+        match edit::apply(format, &done, &[put_back]) {
             Ok(put) => done = put,
             Err(_) => kept.push(format!(
                 "`{}` was removed since, and cannot be put back without changing other text; the servers of {} do not \
@@ -201,8 +214,8 @@ fn undo_entries(
 }
 
 /// Why a file cannot be changed, with the entries that are the reason.
-fn not_changed(format: Format, text: &str, edits: &[EntryEdit], error: &EditError) -> String {
-    let is_reason = |edit: &&EntryEdit| edit::apply(format, text, std::slice::from_ref(*edit)).is_err();
+fn not_changed(format: Format, before: &ParsedText, edits: &[EntryEdit], error: &EditError) -> String {
+    let is_reason = |edit: &&EntryEdit| edit::apply(format, before, std::slice::from_ref(*edit)).is_err();
     let names = edits.iter().filter(is_reason).filter_map(|edit| edit.place.last());
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
@@ -237,9 +250,9 @@ pub(super) fn drift(
 ) -> Result<Vec<String>, String> {
     let (_, file) = kind_of(word, path)?;
     let text = reader::read_text(path, policy.file_bytes_max)?.ok_or("the file is gone")?;
-    let root = document::parse(file.format, &text)?;
+    let now = ParsedText::of(file.format, text)?;
     let changes = read_changes(changes)?;
-    let said = changes.iter().filter_map(|change| match at(&root, &change.place) {
+    let said = changes.iter().filter_map(|change| match at(&now.values, &change.place) {
         None => Some(format!("`{}` was removed from the file", change.name())),
         Some(entry) if !change.stands_in(entry) => {
             Some(format!("`{}` does not lead through Taskwarden any more", change.name()))
@@ -257,13 +270,16 @@ fn at<'a>(root: &'a Value, place: &[String]) -> Option<&'a Value> {
     place.iter().try_fold(root, |value, key| value.get(key))
 }
 
-fn planned(format: Format, before: Option<String>, after: String, changes: String, kept: Vec<String>) -> PlannedEdit {
+fn planned(before: ParsedText, is_there: bool, after: ParsedText, changes: &str, kept: Vec<String>) -> PlannedEdit {
     PlannedEdit {
-        lines: preview::lines(format, before.as_deref().unwrap_or_default(), &after),
+        lines: preview::lines(&before, &after),
         fingerprint: sha256_hex(json!([changes, kept]).to_string()),
-        before: before.map(Secret::new),
-        after: Secret::new(after),
+        before: is_there.then(|| Secret::new(before.text)),
+        after: Secret::new(after.text),
         changes: Secret::new(changes),
         kept,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ pub trait ClientFiles: Send + Sync + 'static {
     /// How a file would look with these routes taken back. Nothing is written.
     fn plan_undo(&self, edit: UndoEdit) -> PortFuture<'_, Result<PlannedEdit, String>>;
     /// Writes an edit if it is still the one that was agreed to, by its fingerprint.
-    fn write_edit(&self, edit: EditToWrite, agreed: String) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>>;
+    fn write_edit(&self, edit: EditToWrite, agreed: PlannedEdit) -> PortFuture<'_, Result<WrittenEdit, ReplaceError>>;
     /// Hex SHA-256 of a file; `None` when there is none. Also removes what an earlier run left beside it.
     fn settled_digest(&self, path: PathBuf) -> PortFuture<'_, Option<String>>;
     /// What does not stand in a file as a route wrote it, a sentence without a full stop for each entry. The error says

@@ -165,7 +165,7 @@ impl Api {
             changes: RouteText::new(agreed.changes.reveal()),
         };
         self.registry.put_route(RouteUnit { route: route.clone(), audit: Vec::new() }).await?;
-        let written = live.client_files.write_edit(EditToWrite::Route { edit, backup }, agreed.fingerprint).await;
+        let written = live.client_files.write_edit(EditToWrite::Route { edit, backup }, agreed).await;
         let mut audit = Vec::new();
         match &written {
             Ok(written) => {

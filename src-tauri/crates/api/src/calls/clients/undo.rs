@@ -90,7 +90,7 @@ impl Api {
         let live = self.live()?;
         self.put_routes(&mut routes, RouteState::Undoing, None).await?;
         let path = edit.path.clone();
-        Ok(match live.client_files.write_edit(EditToWrite::Undo(edit), agreed.fingerprint).await {
+        Ok(match live.client_files.write_edit(EditToWrite::Undo(edit), agreed).await {
             Ok(written) => {
                 self.put_routes(&mut routes, RouteState::Undone, Some(caller)).await?;
                 let mut shown = file_edit(&path, None, &written.plan, FileEditStateDto::Done);

@@ -1,4 +1,9 @@
 //! JSON, strict or with comments.
+//!
+//! Strict text is read in one pass (`strict.rs`), because a program may keep megabytes in its file. What is not strict, or
+//! is refused there, is read as a syntax tree, which also says in which line a fault stands.
+
+mod strict;
 
 use jsonc_parser::ast::{ObjectPropName, Value as Node};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
@@ -23,6 +28,13 @@ pub(super) const WITH_COMMENTS: ParseOptions =
     ParseOptions { allow_comments: true, allow_trailing_commas: true, ..STRICT };
 
 pub(super) fn parse(text: &str, options: ParseOptions) -> Result<Value, String> {
+    match strict::parse(text) {
+        Some(value) => Ok(value),
+        None => parse_tree(text, options),
+    }
+}
+
+fn parse_tree(text: &str, options: ParseOptions) -> Result<Value, String> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     let parsed = parse_to_ast(text, &collect, &options).map_err(|error| {
         let line = text.get(..error.range().start).map_or(1, |before| before.split('\n').count());
@@ -56,4 +68,35 @@ fn value(node: &Node<'_>) -> Result<Value, String> {
             Value::Object(map)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_reading_give_the_same_values() {
+        for text in [
+            r#"{"a": [1, -0, 2.50, 1e3, 18446744073709551615, 0.1], "b": {"c": null, "d": true}, "é\u00e9\n": "\ud83d\ude00"}"#,
+            "[]",
+            " 3 ",
+            "\"text\"",
+        ] {
+            let read = strict::parse(text).unwrap_or_else(|| panic!("it is strict: {text}"));
+            assert_eq!(parse_tree(text, STRICT), Ok(read), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_one_way_cannot_read_is_left_to_the_other() {
+        for text in [r#"{"a": 1, "a": 2}"#, "{\"a\": 1,}", "// mine\n{}", "{\"a\": 1e999}", "{} {}"] {
+            assert_eq!(strict::parse(text), None, "{text}");
+        }
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        assert_eq!(strict::parse(&deep), None, "the depth is limited");
+        let twice = parse(r#"{"a": 1, "a": 2}"#, STRICT).expect_err("a key stands twice");
+        assert!(twice.contains("twice"), "{twice}");
+        let broken = parse("{\n\"a\": 1,\n}", STRICT).expect_err("a comma too many");
+        assert!(broken.contains("line"), "{broken}");
+    }
 }

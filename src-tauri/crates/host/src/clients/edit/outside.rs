@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, parse_to_ast};
 use toml_edit::{Document, Item, TableLike};
 
-use super::lines;
+use super::{json_places, lines};
 use crate::clients::document::{self, Format};
 
 /// The text without these entries; `None` where one of them cannot be located.
@@ -38,12 +38,7 @@ pub(super) fn of_entries(format: Format, text: &str, places: &[&[String]]) -> Op
 /// In JSON these are the braces and what is between them, otherwise whole lines.
 pub(super) fn entry_ranges(format: Format, text: &str, places: &[&[String]]) -> Option<Vec<Range<usize>>> {
     match format {
-        Format::Json | Format::Jsonc => {
-            let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-            let parsed = parse_to_ast(text, &collect, &document::JSON_WITH_COMMENTS).ok()?;
-            let Some(Node::Object(root)) = parsed.value else { return None };
-            places.iter().map(|place| json_range(&root, place)).collect()
-        }
+        Format::Json | Format::Jsonc => json_ranges(text, places),
         Format::Toml => {
             let document: Document<&str> = Document::parse(text).ok()?;
             places.iter().map(|place| toml_range(text, document.as_table(), place)).collect()
@@ -64,13 +59,22 @@ fn toml_range(text: &str, root: &dyn TableLike, place: &[String]) -> Option<Rang
     Some(start..end)
 }
 
-fn of_json(text: &str, places: &[&[String]]) -> Option<String> {
+/// The syntax tree is for what is not strict JSON.
+fn json_ranges(text: &str, places: &[&[String]]) -> Option<Vec<Range<usize>>> {
+    if let Some(found) = json_places::locate(text, places) {
+        return Some(found.entries);
+    }
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     let parsed = parse_to_ast(text, &collect, &document::JSON_WITH_COMMENTS).ok()?;
-    let Some(Node::Object(root)) = parsed.value else {
-        return text.trim().is_empty().then(String::new);
-    };
-    let mut ranges = places.iter().map(|place| json_range(&root, place)).collect::<Option<Vec<_>>>()?;
+    let Some(Node::Object(root)) = parsed.value else { return None };
+    places.iter().map(|place| json_range(&root, place)).collect()
+}
+
+fn of_json(text: &str, places: &[&[String]]) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some(String::new());
+    }
+    let mut ranges = json_ranges(text, places)?;
     ranges.sort_by_key(|range| range.start);
     let mut outside = String::new();
     let mut from = 0;
