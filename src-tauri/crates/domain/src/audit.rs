@@ -200,12 +200,14 @@ pub enum Verb {
     /// A person began a new epoch of the log, because an older copy of the registry was put back; the note says where and
     /// why.
     EpochBegun,
+    /// A sign-in to a server failed; the note says why.
+    SignInFailed,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 70] = [
+    pub const ALL: [Self; 71] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -276,6 +278,7 @@ impl Verb {
         Self::ToolsChanged,
         Self::ToolsSeen,
         Self::EpochBegun,
+        Self::SignInFailed,
     ];
 
     /// The word of the export format.
@@ -352,6 +355,7 @@ impl Verb {
             Self::ToolsChanged => "toolsChanged",
             Self::ToolsSeen => "toolsSeen",
             Self::EpochBegun => "epochBegun",
+            Self::SignInFailed => "signInFailed",
             Self::Unknown(word) => word,
         }
     }

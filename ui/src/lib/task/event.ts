@@ -64,6 +64,7 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   signInBegun: ["person", "neutral"],
   signedIn: ["check", "neutral"],
   signedOut: ["person", "neutral"],
+  signInFailed: ["warn", "attention"],
   alarmRaised: ["warn", "attention"],
   alarmEnded: ["check", "neutral"],
   alarmDismissed: ["check", "neutral"],

@@ -126,6 +126,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   anchorRemoved: () => "Checkpoints are copied to a place no longer",
   signInBegun: ({ who, server }) => `${who} began to sign in to ${server}`,
   signedIn: ({ who, server }) => `${who} signed in to ${server}`,
+  signInFailed: ({ who, server }) => `${who} could not sign in to ${server}`,
   signedOut: ({ who, server }) => `${who} signed out of ${server}`,
   alarmRaised: ({ agent }) => `${agent} did the same again and again`,
   alarmEnded: ({ agent }) => `${agent} stopped doing the same again and again`,

@@ -10,8 +10,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
-use super::faults::{broken, fault, nothing_published, of_library};
-use super::resource::check_documents;
+use super::faults::{broken, fault, host, host_of, nothing_published, of_library};
 use crate::loopback::is_loopback;
 
 /// Where to sign in.
@@ -75,15 +74,16 @@ fn usable(metadata: &AuthorizationMetadata, server: &Url, at: &str) -> Result<Is
     let Some(name) = metadata.issuer.clone() else {
         return Err(broken(format!("the place to sign in that `{at}` names does not say who it is")));
     };
-    let page = secure(&metadata.authorization_endpoint, server, "the page to sign in")?;
-    let token = secure(&metadata.token_endpoint, server, "the address that gives tokens")?;
+    let who = host_of(&name);
+    let page = secure(&metadata.authorization_endpoint, server, "the page to sign in", &who)?;
+    let token = secure(&metadata.token_endpoint, server, "the address that gives tokens", &who)?;
     if let Some(registration) = &metadata.registration_endpoint {
-        secure(registration, server, "the address that registers programs")?;
+        secure(registration, server, "the address that registers programs", &who)?;
     }
     let offers_proof =
         metadata.code_challenge_methods_supported.as_ref().is_some_and(|all| all.iter().any(|method| method == "S256"));
     if !offers_proof {
-        return Err(broken(format!("`{}` does not offer the proof (PKCE S256) that MCP demands", host(&page))));
+        return Err(broken(format!("`{who}` does not offer the proof (PKCE S256) that MCP demands")));
     }
     let says = |name: &str| metadata.additional_fields.get(name).and_then(Value::as_bool).unwrap_or(false);
     let methods = metadata.additional_fields.get("token_endpoint_auth_methods_supported").and_then(Value::as_array);
@@ -103,20 +103,12 @@ fn usable(metadata: &AuthorizationMetadata, server: &Url, at: &str) -> Result<Is
 }
 
 /// An address over TLS, or on this machine where the server is on it, too.
-fn secure(address: &str, server: &Url, what: &str) -> Result<Url, SignInFault> {
+fn secure(address: &str, server: &Url, what: &str, who: &str) -> Result<Url, SignInFault> {
     let url = Url::parse(address).ok().filter(Url::has_host);
     let is_secure =
         |url: &Url| url.scheme() == "https" || url.scheme() == "http" && is_loopback(url) && is_loopback(server);
-    url.filter(is_secure).ok_or_else(|| broken(format!("{what} is not protected (no https), so it is not used")))
-}
-
-/// Host and port, for people.
-pub(crate) fn host(url: &Url) -> String {
-    match (url.host_str(), url.port()) {
-        (Some(host), Some(port)) => format!("{host}:{port}"),
-        (Some(host), None) => host.to_owned(),
-        (None, _) => url.scheme().to_owned(),
-    }
+    url.filter(is_secure)
+        .ok_or_else(|| broken(format!("{what} of `{who}` is not protected (no https), so it is not used")))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use domain::policy::plain_text;
 use domain::ports::{SecretError, SignInFault};
 use rmcp::transport::auth::AuthError;
+use url::Url;
 
 /// A quoted text fits on one line.
 const QUOTED_CHARS: usize = 160;
@@ -41,11 +42,12 @@ pub(crate) fn not_kept(error: &SecretError) -> SignInFault {
 pub(crate) fn of_library(error: &AuthError, at: &str) -> SignInFault {
     match error {
         AuthError::PkceUnsupported => broken(format!("`{at}` does not offer the proof (PKCE S256) that MCP demands")),
-        AuthError::AuthorizationServerMismatch { .. } => {
-            broken(format!("the place to sign in that `{at}` names calls itself by another name"))
+        AuthError::AuthorizationServerMismatch { expected_issuer, .. } => {
+            let issuer = host_of(expected_issuer);
+            broken(format!("`{issuer}` calls itself by another name than the one under which it was found"))
         }
-        AuthError::AuthorizationServerMissingIssuer { .. } => {
-            broken(format!("`{at}` does not say who it is, although it has to"))
+        AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
+            broken(format!("`{}` does not say who it is, although it has to", host_of(expected_issuer)))
         }
         AuthError::ProtectedResourceMetadataInvalid { .. } => {
             broken(format!("what `{at}` publishes about signing in is not about this server"))
@@ -59,19 +61,47 @@ pub(crate) fn of_library(error: &AuthError, at: &str) -> SignInFault {
             )
         }
         AuthError::NoAuthorizationSupport => nothing_published(at),
-        AuthError::DiscoveryRequestFailed { .. } | AuthError::HttpError(_) => fault(
-            format!("what `{at}` publishes about signing in cannot be read"),
-            "Try again later. Is the place to sign in in a private network, say so: `--private-network`.",
-        ),
+        AuthError::DiscoveryRequestFailed { url, .. } => not_read(&host(url)),
+        AuthError::HttpError(_) => not_read(at),
         AuthError::TokenRefreshFailed(_) => fault(
             format!("`{at}` could not be asked to renew the token"),
             "Taskwarden tries again automatically; check that it can be reached.",
         ),
         AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired | AuthError::TokenExpired => expired(at),
+        AuthError::TokenExchangeFailed(text) if is_odd_lifetime(text) => broken(format!(
+            "`{at}` gives the lifetime of its token in another form than OAuth demands (whole seconds, as a number)"
+        )),
         AuthError::TokenExchangeFailed(_) => broken(format!("`{at}` gave no token that can be used")),
         // Their texts hold what somebody else wrote.
         _ => broken(format!("signing in at `{at}` failed: it does not answer as the protocol says")),
     }
+}
+
+fn not_read(at: &str) -> SignInFault {
+    fault(
+        format!("what `{at}` publishes about signing in cannot be read"),
+        "Try again later. Is the place to sign in in a private network, say so: `--private-network`.",
+    )
+}
+
+/// Host and port, for people.
+pub(super) fn host(url: &Url) -> String {
+    match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (Some(host), None) => host.to_owned(),
+        (None, _) => url.scheme().to_owned(),
+    }
+}
+
+/// Host and port of an issuer, whose name is a URL.
+pub(super) fn host_of(issuer: &str) -> String {
+    Url::parse(issuer).map_or_else(|_| quoted(issuer), |url| host(&url))
+}
+
+/// Whether an answer with a token cannot be read for its `expires_in`, which is the only number in it. The library says so
+/// only in the text of the error, in the words of its parser.
+fn is_odd_lifetime(text: &str) -> bool {
+    text.starts_with("invalid ") && text.contains("expected u64")
 }
 
 /// Somebody else answered than was asked. Nothing of the answer is shown.
@@ -132,6 +162,34 @@ mod tests {
         }
         for text in ["Server returned error response: invalid_request: invalid_client", "invalid_client", ""] {
             assert!(!is_unknown_client(&failed(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lifetime_that_is_no_number_of_seconds_is_named() {
+        for lifetime in ["\"s3cret\"", "-1", "1.5"] {
+            let answer = format!(r#"{{"access_token": "t", "token_type": "bearer", "expires_in": {lifetime}}}"#);
+            let read = serde_json::from_str::<rmcp::transport::auth::OAuthTokenResponse>(&answer);
+            let text = read.expect_err("no whole number").to_string();
+            let fault = of_library(&AuthError::TokenExchangeFailed(text), "auth.example");
+            assert!(fault.why.contains("lifetime") && !fault.why.contains("s3cret"), "{lifetime}: {fault:?}");
+        }
+        let other = of_library(&AuthError::TokenExchangeFailed("missing field `access_token`".into()), "auth.example");
+        assert!(!other.why.contains("lifetime"), "{other:?}");
+    }
+
+    #[test]
+    fn faults_of_what_an_issuer_publishes_name_the_issuer() {
+        let expected_issuer = "https://auth.example/tenant".to_owned();
+        let received_issuer = "https://other.example".to_owned();
+        let url = Url::parse("https://auth.example/.well-known/oauth-authorization-server").expect("a URL");
+        for error in [
+            AuthError::AuthorizationServerMismatch { expected_issuer: expected_issuer.clone(), received_issuer },
+            AuthError::AuthorizationServerMissingIssuer { expected_issuer },
+            AuthError::DiscoveryRequestFailed { url, source: "broken".into() },
+        ] {
+            let fault = of_library(&error, "mcp.example");
+            assert!(fault.why.contains("`auth.example`") && !fault.why.contains("mcp.example"), "{fault:?}");
         }
     }
 

@@ -15,7 +15,6 @@ use domain::server::Server;
 use rmcp::transport::auth::{
     AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore as _, InMemoryCredentialStore,
 };
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -25,6 +24,7 @@ use super::browser::{BrowserAnswer, Expected};
 use super::callback::{Callback, CallbackAddress, CallbackEnd};
 use super::discovery::{Issuer, discover};
 use super::faults::{broken, client_forgotten, fault, is_unknown_client, not_kept, of_library, own_client_refused};
+use super::revocation::revoke;
 use super::stored::{StoredClient, StoredSignIn};
 use super::token::{ServerToken, check_token, moment};
 use super::{OAuth, OAuthShared};
@@ -232,56 +232,10 @@ impl OAuth {
         }
         drop(renewer);
         Ok(match (&stored.credentials, &stored.client) {
-            (Some(_), Some(_)) => self.revoke(&stored).await,
+            (Some(_), Some(_)) => revoke(&stored, self.shared.policy.sign_in.revoke_limit).await,
             _ => Revocation::Nothing,
         })
     }
-
-    /// Asks the issuer to forget the token (RFC 7009).
-    async fn revoke(&self, stored: &StoredSignIn) -> Revocation {
-        let limit = self.shared.policy.sign_in.revoke_limit;
-        match timeout(limit, revoked(stored, &self.shared.policy.sign_in)).await {
-            Ok(Some(())) => Revocation::Done,
-            Ok(None) | Err(_) => Revocation::NotConfirmed,
-        }
-    }
-}
-
-/// `None` when the issuer offers no way, or did not confirm it.
-async fn revoked(stored: &StoredSignIn, policy: &SignInPolicy) -> Option<()> {
-    let client = stored.client.as_ref()?;
-    let (_, issuer) = discover(&stored.url, None, stored.may_be_private, policy).await.ok()?;
-    let address = issuer.revocation.filter(|_| issuer.name == client.issuer)?;
-    let given = serde_json::to_value(stored.credentials.as_ref()?.token_response.as_ref()?).ok()?;
-    let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
-    // With the token that renews it, the others of the sign-in go, too.
-    let (hint, token) = match text("refresh_token") {
-        Some(token) => ("refresh_token", token),
-        None => ("access_token", text("access_token")?),
-    };
-    let mut form = vec![("token", token.as_str()), ("token_type_hint", hint)];
-    let mut basic = None;
-    match &client.secret {
-        Some(secret) if !issuer.takes_secret_in_body => basic = Some((encoded(&client.id), encoded(secret))),
-        Some(secret) => form.extend([("client_id", client.id.as_str()), ("client_secret", secret.as_str())]),
-        None => form.push(("client_id", client.id.as_str())),
-    }
-    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    let http = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(policy.revoke_limit)
-        .build()
-        .ok()?;
-    let mut request = http.post(address).header("content-type", "application/x-www-form-urlencoded").body(body);
-    if let Some((id, secret)) = basic {
-        request = request.basic_auth(id, Some(secret));
-    }
-    request.send().await.ok()?.status().is_success().then_some(())
-}
-
-/// As RFC 6749, §2.3.1, wants ids and secrets before they are joined.
-fn encoded(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 async fn session(
@@ -397,9 +351,12 @@ impl Exchange {
             may_be_private: self.may_be_private,
         };
         let mut renewer = self.token.renewing.lock().await;
+        // What cannot be read cannot be given up.
+        let before = shared.load(self.token.server).await.unwrap_or_default();
         shared.save(self.token.server, stored.clone()).await.map_err(|error| not_kept(&error))?;
         renewer.forget();
         self.token.adopt(&stored, self.asked.clone());
+        shared.give_up_replaced(before, &stored);
         Ok(GrantedSignIn { issuer: self.issuer.name.clone(), scopes })
     }
 }

@@ -313,6 +313,7 @@ mod tests {
             Verb::ToolsChanged => 67,
             Verb::ToolsSeen => 68,
             Verb::EpochBegun => 69,
+            Verb::SignInFailed => 70,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -72,6 +72,7 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   toolsChanged: "changed its tools",
   toolsSeen: "marked tools as seen",
   epochBegun: "began a new epoch",
+  signInFailed: "could not sign in",
 };
 
 /** All verbs by their labels, for choosing. */

@@ -196,7 +196,7 @@ impl Engine {
         let SignInBegun { address, host, issuer, scopes, wait, outcome } = match port.begin(&server, wish).await {
             Ok(begun) => begun,
             Err(fault) => {
-                put_back(core, &server, before).await;
+                note_failure(core, &server, by, before, &fault).await;
                 return Err(EngineError::SignIn(fault));
             }
         };
@@ -289,11 +289,8 @@ async fn settle(
     before: Option<StepRow>,
     ended: Result<Option<GrantedSignIn>, SignInFault>,
 ) {
-    if !matches!(ended, Ok(Some(_))) {
-        put_back(core, server, before).await;
-    }
     match ended {
-        Ok(None) => {}
+        Ok(None) => put_back(core, server, before).await,
         Ok(Some(GrantedSignIn { issuer, scopes })) => {
             let mut words = format!("{} at {issuer}", server.name);
             if !scopes.is_empty() {
@@ -310,6 +307,7 @@ async fn settle(
             }
         }
         Err(fault) => {
+            note_failure(core, server, by, before, &fault).await;
             core.sign_ins.failed.lock().insert(server.id, fault);
         }
     }
@@ -325,7 +323,26 @@ async fn settle(
     core.effects.commits.health_changed(server.id);
 }
 
-/// A try came to nothing: the sign-in of before, if there is one, goes on.
+/// A try failed: the reason is a row of the audit log, and the sign-in of before, if there is one, goes on.
+async fn note_failure(core: &EngineCore, server: &Server, by: &PersonId, before: Option<StepRow>, fault: &SignInFault) {
+    let now = core.sign_ins.rows.lock().get(&server.id).cloned();
+    // Without a row, the server was removed meanwhile; a row that is not of a beginning is of a later act.
+    let Some(now) = now else { return };
+    let row = if now.step == Step::Begun { before.unwrap_or(now) } else { now };
+    let fact = AuditEvent {
+        at: core.time.now(),
+        actor: Actor::Person(by.clone()),
+        verb: Verb::SignInFailed,
+        subject: Subject::Server(server.id),
+        note: domain::policy::plain_text(&format!("{}: {}", server.name, fault.why), NOTE_CHARS),
+    };
+    if let Err(error) = core.registry.desk_decide(KIND, &server.id.to_string(), row.written(), vec![fact]).await {
+        tracing::warn!(server.name = %server.name, %error, "a sign-in that failed cannot be recorded");
+    }
+    core.sign_ins.rows.lock().insert(server.id, row);
+}
+
+/// A try was given up: the sign-in of before, if there is one, goes on.
 async fn put_back(core: &EngineCore, server: &Server, before: Option<StepRow>) {
     let is_ours = core.sign_ins.rows.lock().get(&server.id).is_some_and(|row| row.step == Step::Begun);
     let Some(before) = before.filter(|_| is_ours) else { return };

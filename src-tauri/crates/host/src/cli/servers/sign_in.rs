@@ -19,6 +19,7 @@ use super::super::output::screen::Screen;
 use super::super::output::sentences::{self, one_line};
 use crate::agent_access::token_file;
 use crate::app::core_client::CoreClient;
+use crate::app::shutdown_signals::ShutdownSignals;
 use crate::cli::output::exit_code::{CommandResult, DONE, INTERRUPTED};
 use crate::config::Config;
 
@@ -58,9 +59,11 @@ pub(crate) struct SignInArgs {
 pub(super) async fn sign_in(input: SignInArgs, config: &Config, screen: &Screen) -> CommandResult {
     let core = CoreClient::attach(config)?;
     let name = input.name.clone();
+    // Also when a terminal is closed or a supervisor ends the command: nobody is left who could say what came of it.
+    let mut signals = ShutdownSignals::listen(&config.policy.hosting)?;
     tokio::select! {
         ended = begin(&core, input, screen) => ended,
-        _ = tokio::signal::ctrl_c() => {
+        () = signals.next() => {
             let _: SignInShown = core.request("signIns.giveUp", &OneServer { name }).await?;
             Ok(INTERRUPTED)
         }
