@@ -202,6 +202,8 @@ fn a_person_signs_in_with_a_browser_and_the_token_is_renewed_while_a_task_runs()
     assert_eq!(answered.code, 0, "{}{}", answered.out, answered.err);
     stage.home.wait_phase(&task, "done");
 
+    let told = stage.home.run(["doctor"]).out;
+    assert!(told.contains(&format!("uses a sign-in at `http://{issuer}")), "which kind of secret it uses: {told}");
     let rows = stage.home.json(["audit", "list", "--verb", "signedIn", "--json"]);
     assert!(rows["rows"][0]["note"].as_str().is_some_and(|note| note.contains(&issuer)), "{rows}");
     assert_eq!(stage.issuer.counts().registrations, 1);

@@ -9,6 +9,7 @@ pub(crate) mod data_dir;
 mod examiner;
 mod halt;
 mod limits;
+mod server_secrets;
 pub(crate) mod servers;
 mod storage;
 

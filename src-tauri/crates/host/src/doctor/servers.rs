@@ -13,6 +13,7 @@ use api::format::time;
 use domain::ports::Clock as _;
 use engine::SystemClock;
 
+use super::server_secrets;
 use crate::config::Config;
 use crate::os::program_lookup;
 
@@ -68,6 +69,7 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     if !lacks {
         found.extend(reach(config, server, has_core, &area));
     }
+    found.push(server_secrets::examine(&area, server, has_core));
     if let Some(refused) = refused_questions(server) {
         found.push(Finding::note(&area, refused, "Answer or cancel what waits in `taskwarden inbox`."));
     }
