@@ -1,8 +1,8 @@
 //! Kill points: a name for every moment before and after a commit or an action on a server, so that a test can end the
 //! process, or what stands for it, at each of them.
 //!
-//! [`KillPoints`] counts and asks a closure; [`KillPointRegistry`], [`KillPointConnector`] and [`KillPointCallIntents`] wrap
-//! the real adapters. The closure may abort the process for good; when it says [`Fate::Hang`], the caller never returns, as
+//! [`KillPoints`] counts and asks a closure; [`KillPointRegistry`], [`KillPointConnector`], [`KillPointCallIntents`] and
+//! [`KillPointSecrets`] wrap the real adapters. The closure may abort the process for good; when it says [`Fate::Hang`], the caller never returns, as
 //! after a kill. A first run with [`KillPoints::listing`] yields the names for the later ones.
 
 mod alarms;
@@ -13,6 +13,7 @@ mod pauses;
 mod receipts;
 mod registry;
 mod routes;
+mod secrets;
 mod sinks;
 mod upstream;
 
@@ -23,6 +24,7 @@ use parking_lot::Mutex;
 
 pub use call_intents::KillPointCallIntents;
 pub use registry::KillPointRegistry;
+pub use secrets::KillPointSecrets;
 pub use upstream::KillPointConnector;
 
 /// What happens at a point.
@@ -71,11 +73,12 @@ impl KillPoints {
     }
 
     /// The same for an act that nobody waits for: who is to hang goes on.
-    fn around_now(&self, name: &'static str, act: impl FnOnce()) {
+    fn around_now<T>(&self, name: &'static str, act: impl FnOnce() -> T) -> T {
         let count = self.count(name);
         (self.judge)(&format!("{name}:before:{count}"));
-        act();
+        let outcome = act();
         (self.judge)(&format!("{name}:after:{count}"));
+        outcome
     }
 
     fn count(&self, name: &'static str) -> u64 {
