@@ -42,7 +42,7 @@ cargo xtask bindings      write the types of calls and frames as TypeScript, aft
 cargo xtask window        drive the built window: demo, content policy, notification
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
 cargo xtask peers         install the servers and clients that the integration tests talk to
-cargo xtask package [--headless | --desktop]  deb, rpm and tar packages of a release build, into target/packages
+cargo xtask package [--headless | --desktop] [--publish]  deb, rpm and tar packages of a release build, into target/packages
 cargo xtask conformance   the official conformance runner, before and behind the gateway
 cargo xtask bench [PART...]  the performance table, or parts of it, in release mode: `bench gateway`
 cargo xtask torture [N]   kill the core at N random moments (1000), guess a million handles

@@ -11,6 +11,7 @@ pub(crate) mod files;
 mod manual;
 pub(crate) mod part;
 pub(crate) mod programs;
+mod publisher;
 mod release;
 mod rpm;
 mod size;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use files::{Layout, PackageFile, lay_out};
 use part::Part;
 use programs::{PackagedProgram, Source};
+use publisher::Publisher;
 use release::Release;
 
 use crate::failure::Failure;
@@ -40,6 +42,8 @@ pub(crate) struct Order {
     pub(crate) version_suffix: &'static str,
     pub(crate) compression: Compression,
     pub(crate) formats: Vec<Format>,
+    /// The packages are for other people, so what only a publisher knows has to be there.
+    pub(crate) is_published: bool,
 }
 
 /// How hard packages are compressed.
@@ -87,6 +91,10 @@ pub(crate) struct Made {
 /// Makes the packages that the words of the command line ask for, and prints their sizes.
 pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), Failure> {
     let order = order(workspace, words)?;
+    if order.is_published {
+        // Before an hour of compiling.
+        Publisher::of(workspace)?.check()?;
+    }
     install::for_packages(workspace)?;
     let made = make(workspace, &order)?;
     let rows: Vec<Vec<String>> = made.iter().map(|made| row(workspace, made)).collect();
@@ -97,11 +105,13 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<(), Failure> 
 
 fn order(workspace: &Workspace, words: &[&str]) -> Result<Order, Failure> {
     let (mut parts, mut source) = (vec![Part::Headless, Part::Desktop], Source::Built);
+    let mut is_published = false;
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         match word {
             "--headless" => parts = vec![Part::Headless],
             "--desktop" => parts = vec![Part::Desktop],
+            "--publish" => is_published = true,
             "--programs" => {
                 let folder = words.next().ok_or_else(|| {
                     Failure::new("`--programs` names no folder", "Write the folder of built programs behind it.")
@@ -109,7 +119,8 @@ fn order(workspace: &Workspace, words: &[&str]) -> Result<Order, Failure> {
                 source = Source::In(PathBuf::from(folder));
             }
             _ => {
-                let hint = "Write it as `cargo xtask package [--headless | --desktop] [--programs FOLDER]`.";
+                let hint =
+                    "Write it as `cargo xtask package [--headless | --desktop] [--programs FOLDER] [--publish]`.";
                 return Err(Failure::new(format!("`package` has no `{word}`"), hint));
             }
         }
@@ -121,12 +132,14 @@ fn order(workspace: &Workspace, words: &[&str]) -> Result<Order, Failure> {
         version_suffix: "",
         compression: Compression::Small,
         formats: vec![Format::Deb, Format::Rpm, Format::Archive, Format::Symbols],
+        is_published,
     })
 }
 
 /// Makes packages, and says which.
 pub(crate) fn make(workspace: &Workspace, order: &Order) -> Result<Vec<Made>, Failure> {
     let release = Release::of(workspace, order.version_suffix)?;
+    let publisher = Publisher::of(workspace)?;
     // From the root, because some tools run in another folder.
     let work = std::path::absolute(order.folder.join("work"))
         .map_err(|why| Failure::new(format!("`{}` has no place: {why}", order.folder.display()), "Check the path."))?;
@@ -136,8 +149,16 @@ pub(crate) fn make(workspace: &Workspace, order: &Order) -> Result<Vec<Made>, Fa
     for &part in &order.parts {
         let programs: Vec<PackagedProgram> =
             built.iter().filter(|program| part.programs().contains(&program.name)).cloned().collect();
-        let mut packing =
-            Packing { workspace, order, release: &release, work: &work, part, programs, files: Vec::new() };
+        let mut packing = Packing {
+            workspace,
+            order,
+            release: &release,
+            publisher: &publisher,
+            work: &work,
+            part,
+            programs,
+            files: Vec::new(),
+        };
         packing.files = contents::files_of(&packing)?;
         for &format in &order.formats {
             let Some(path) = packing.pack(format)? else { continue };
@@ -154,6 +175,7 @@ struct Packing<'a> {
     workspace: &'a Workspace,
     order: &'a Order,
     release: &'a Release,
+    publisher: &'a Publisher,
     /// Where folders may be made, from the root of the file system.
     work: &'a Path,
     part: Part,
@@ -210,6 +232,7 @@ mod tests {
         let one = ordered(&["--headless", "--programs", "built"]).unwrap();
         assert_eq!((one.parts, one.source), (vec![Part::Headless], Source::In("built".into())));
         assert_eq!(ordered(&["--desktop"]).unwrap().parts, [Part::Desktop]);
+        assert!(ordered(&["--publish"]).unwrap().is_published && !ordered(&[]).unwrap().is_published);
     }
 
     #[test]

@@ -88,6 +88,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<(), Failure> {
         version_suffix,
         compression: Compression::Quick,
         formats: vec![Format::Deb, Format::Archive],
+        is_published: false,
     };
     let first = package::make(workspace, &order("first", workspace.target().join("debug"), ""))?;
     // Stripped already: what is left of the time goes into packing.

@@ -16,8 +16,6 @@ use crate::process;
 
 const ARCHITECTURE: &str = "amd64";
 const TOOLS: &str = "`dpkg-deb` and `dpkg-shlibdeps` are in the packages dpkg and dpkg-dev.";
-/// Nothing is published yet, and this name never resolves (RFC 2606).
-const MAINTAINER: &str = "The developers of Taskwarden <packages@taskwarden.invalid>";
 /// Sizes are told in units of this many bytes (Debian policy 5.6.20).
 const UNIT: u64 = 1024;
 
@@ -62,8 +60,9 @@ fn control(packing: &Packing<'_>, libraries: &str) -> Result<String, Failure> {
     };
     let mut text = format!(
         "Package: {}\nVersion: {version}\nSection: utils\nPriority: optional\nArchitecture: {ARCHITECTURE}\n\
-         Maintainer: {MAINTAINER}\nInstalled-Size: {}\nDepends: {depends}\nRecommends: {}\n{suggests}Description: {}\n",
+         Maintainer: {}\nInstalled-Size: {}\nDepends: {depends}\nRecommends: {}\n{suggests}Description: {}\n",
         part.name(),
+        packing.publisher.maintainer,
         installed_units(&packing.files)?,
         part.recommended(),
         part.summary(),

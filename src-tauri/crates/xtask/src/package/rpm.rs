@@ -55,9 +55,10 @@ fn spec_text(packing: &Packing<'_>, folder: &Path) -> String {
     let part = packing.part;
     let version = &packing.release.version;
     let mut text = format!(
-        "Name: {}\nVersion: {version}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0\n",
+        "Name: {}\nVersion: {version}\nRelease: 1\nSummary: {}\nPackager: {}\nLicense: Apache-2.0\n",
         part.name(),
-        part.summary()
+        part.summary(),
+        packing.publisher.maintainer
     );
     if part == Part::Desktop {
         let _ = writeln!(text, "Requires: {} = {version}-1\nRecommends: {}", Part::Headless.name(), part.recommended());
