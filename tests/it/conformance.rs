@@ -1,6 +1,7 @@
 //! The official conformance runner: every check behind the gateway ends as it ends against the server itself.
 //!
 //! Four servers: our serving face and rmcp with the task fixtures, the official TypeScript SDK in either era.
+//! Its scenarios for OAuth clients are in `sign_in.rs`.
 //! What is compared is each check of each scenario by id, name and verdict; `cargo xtask conformance` prints the table.
 //! The runner cannot send a token, so a forwarder that adds it stands before the gateway and changes nothing else.
 
@@ -15,6 +16,8 @@ use tests::forwarder::Forwarder;
 use tests::gate::Gate;
 
 use crate::{CONFORMANCE_SERVER, PROGRAM, RMCP_FIXTURES};
+
+mod sign_in;
 
 const RUNNER: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 
@@ -63,6 +66,23 @@ impl PartialEq for Check {
     }
 }
 
+impl Check {
+    /// Those of one scenario, in the order in which they were made.
+    fn read(file: &Path) -> Vec<Self> {
+        let text = std::fs::read_to_string(file).expect("the checks of a scenario");
+        let checks: Value = serde_json::from_str(&text).expect("JSON");
+        let text = |check: &Value, member: &str| check[member].as_str().unwrap_or_default().to_owned();
+        let made = checks.as_array().into_iter().flatten();
+        made.map(|check| Self {
+            id: text(check, "id"),
+            name: text(check, "name"),
+            verdict: text(check, "status"),
+            why: text(check, "errorMessage"),
+        })
+        .collect()
+    }
+}
+
 /// Checks by scenario, in the order in which they were made.
 type Verdicts = BTreeMap<String, Vec<Check>>;
 
@@ -95,21 +115,11 @@ fn run(url: &str, suite: &Suite) -> Verdicts {
 fn read(place: &Path) -> Verdicts {
     let mut verdicts = Verdicts::new();
     for entry in std::fs::read_dir(place).expect("the folder of the results").flatten() {
-        let file = std::fs::read_to_string(entry.path().join("checks.json")).expect("the checks of a scenario");
-        let checks: Value = serde_json::from_str(&file).expect("JSON");
         let name = entry.file_name().to_string_lossy().into_owned();
         // `server-NAME-2026-11-21T11-14-24-327Z`
         let time = name.len().saturating_sub("-2026-11-21T11-14-24-327Z".len());
         let scenario = name.get("server-".len()..time).unwrap_or_default().to_owned();
-        let text = |check: &Value, member: &str| check[member].as_str().unwrap_or_default().to_owned();
-        let made = checks.as_array().into_iter().flatten();
-        let made = made.map(|check| Check {
-            id: text(check, "id"),
-            name: text(check, "name"),
-            verdict: text(check, "status"),
-            why: text(check, "errorMessage"),
-        });
-        verdicts.insert(scenario, made.collect());
+        verdicts.insert(scenario, Check::read(&entry.path().join("checks.json")));
     }
     verdicts
 }
