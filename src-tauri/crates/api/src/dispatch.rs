@@ -11,7 +11,7 @@ use crate::caller::{Ability, Caller};
 use crate::calls::agents::connection_check::ConnectionCheck;
 use crate::calls::agents::new_token::NewAgentToken;
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
-use crate::calls::alarms::{AlarmList, DismissAlarms};
+use crate::calls::alarms::{AlarmList, DecideAlarms, DismissAlarms};
 use crate::calls::clients::import::{ImportList, ImportServers};
 use crate::calls::clients::route::{ClientRouted, RouteClient};
 use crate::calls::clients::undo::{ClientUndone, UndoClient};
@@ -205,6 +205,7 @@ calls! {
     "clients.undo" acts ManageTokens client_undo: UndoClient => ClientUndone;
     "alarms.list" reads Read alarm_list: Nothing => AlarmList;
     "alarms.dismiss" acts Decide alarms_dismiss: DismissAlarms => AlarmList;
+    "alarms.decide" acts Decide alarms_decide: DecideAlarms => AlarmList;
     "rules.list" reads Read rule_list: Nothing => RuleList;
     "rules.put" acts Configure rule_put: RuleDto => RuleList;
     "budgets.list" reads Read budget_list: Nothing => BudgetList;

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use domain::agent::alarm::AlarmRefused;
 use domain::audit::log_sink::{CollectorHeaderError, SinkRefused};
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use domain::server::pause::PauseRefused;
@@ -368,6 +369,14 @@ impl From<EngineError> for ApiError {
                 Self::new(Code::Refused, message, "Nothing was sent. Call the tool again with its arguments.")
             }
             EngineError::Pause(refused) => Self::of_pause(refused, message),
+            EngineError::Alarm(AlarmRefused::MustDecide) => Self::new(
+                Code::Refused,
+                message,
+                "Send them with `taskwarden alarms send ID`, or cancel them with `taskwarden alarms cancel ID`.",
+            ),
+            EngineError::Alarm(AlarmRefused::NothingWaits) => {
+                Self::new(Code::Refused, message, "Dismiss it with `taskwarden alarms dismiss ID`.")
+            }
             EngineError::Frozen(_) => Self::new(
                 Code::Refused,
                 message,

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::ids::{AgentId, ServerId};
 use crate::task::Audience;
-pub use crate::task::agent::run_limit::{LimitKind, RuleLevel, RuleSource, RunAction, RunLimit, SetRunLimit};
+pub use crate::task::agent::run_limit::{
+    LimitKind, RuleLevel, RuleSource, RunAction, RunLimit, SetAlarmAction, SetRunLimit,
+};
 use crate::time::Timestamp;
 
 /// Who is asked when a task asks, as a rule says it. [`Audience`] is its resolved form on a task.
@@ -177,6 +179,8 @@ pub struct Rule {
     pub calls_per_minute: Option<u32>,
     /// How many calls of an agent at once raise an alarm; 0 for none. Rules of agents alone have it.
     pub open_calls: Option<u32>,
+    /// What happens when an alarm is raised. Alarms about many tools follow the rule of the agent.
+    pub alarm_action: Option<RunAction>,
 }
 
 impl Rule {
@@ -199,6 +203,7 @@ impl Rule {
             same_call_limit: None,
             calls_per_minute: None,
             open_calls: None,
+            alarm_action: None,
         }
     }
 
@@ -216,7 +221,7 @@ impl Rule {
     pub fn is_empty(&self) -> bool {
         let Self { scope: _, version: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;
         let Self { result_limit, task_limit, window_limit, time_limit, progress_limit, .. } = self;
-        let Self { same_call_limit, calls_per_minute, open_calls, .. } = self;
+        let Self { same_call_limit, calls_per_minute, open_calls, alarm_action, .. } = self;
         asked.is_none()
             && repeat.is_none()
             && hold_results.is_none()
@@ -230,6 +235,7 @@ impl Rule {
             && same_call_limit.is_none()
             && calls_per_minute.is_none()
             && open_calls.is_none()
+            && alarm_action.is_none()
     }
 }
 
@@ -262,6 +268,10 @@ pub struct ResolvedRule {
     pub calls_per_minute: Option<u32>,
     /// How many calls at once raise an alarm.
     pub open_calls: Option<u32>,
+    /// What happens at an alarm about this tool; `None` warns.
+    pub alarm_action: Option<SetAlarmAction>,
+    /// What happens at an alarm about all calls of the agent: its own rule alone says it.
+    pub agent_alarm_action: Option<SetAlarmAction>,
 }
 
 impl Default for ResolvedRule {
@@ -280,6 +290,8 @@ impl Default for ResolvedRule {
             same_call_limit: None,
             calls_per_minute: None,
             open_calls: None,
+            alarm_action: None,
+            agent_alarm_action: None,
         }
     }
 }
@@ -313,6 +325,7 @@ impl Rules {
         let set = |limit: fn(&Rule) -> Option<RunLimit>| {
             narrow.iter().find_map(|rule| Some(SetRunLimit { limit: limit(rule)?, rule: rule.source() }))
         };
+        let alarm = |rule: &Rule| Some(SetAlarmAction { action: rule.alarm_action?, rule: rule.source() });
         let of_agent = self.of(&RuleScope::Agent(agent));
         ResolvedRule {
             asked: narrow.iter().find_map(|rule| rule.asked).unwrap_or_default(),
@@ -328,6 +341,8 @@ impl Rules {
             same_call_limit: narrow.iter().find_map(|rule| rule.same_call_limit),
             calls_per_minute: of_agent.and_then(|rule| rule.calls_per_minute),
             open_calls: of_agent.and_then(|rule| rule.open_calls),
+            alarm_action: narrow.iter().find_map(|rule| alarm(rule)),
+            agent_alarm_action: of_agent.and_then(alarm),
         }
     }
 }
@@ -378,6 +393,21 @@ mod tests {
         assert_eq!(rules.resolve(agent, server, "other").result_limit, limit(20_000, LimitAction::Hold));
         assert_eq!(rules.resolve(agent, server, "report").window_limit, limit(160_000, LimitAction::Ask));
         assert!(LimitSubject::Task.allows(LimitAction::Stop) && !LimitSubject::Result.allows(LimitAction::Stop));
+    }
+
+    #[test]
+    fn the_action_at_an_alarm_is_the_narrowest_and_names_its_rule() {
+        let (agent, server) = (AgentId::from_random(1), ServerId::from_random(2));
+        let rules = Rules::new(vec![
+            Rule { alarm_action: Some(RunAction::Cancel), version: 4, ..rule(RuleScope::Agent(agent)) },
+            Rule { alarm_action: Some(RunAction::Ask), ..rule(RuleScope::Tool(server, "search".into())) },
+        ]);
+        let said = |action, level, version| Some(SetAlarmAction { action, rule: RuleSource { level, version } });
+        let search = rules.resolve(agent, server, "search");
+        assert_eq!(search.alarm_action, said(RunAction::Ask, RuleLevel::Tool, 1));
+        assert_eq!(search.agent_alarm_action, said(RunAction::Cancel, RuleLevel::Agent, 4), "of all its calls");
+        assert_eq!(rules.resolve(agent, server, "read").alarm_action, said(RunAction::Cancel, RuleLevel::Agent, 4));
+        assert_eq!(rules.resolve(AgentId::from_random(9), server, "read").alarm_action, None, "it warns");
     }
 
     #[test]

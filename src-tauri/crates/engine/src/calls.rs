@@ -4,6 +4,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod agent_call;
+mod alarm_cancels;
 pub(crate) mod call_share;
 pub(crate) mod context;
 pub(crate) mod dedup;

@@ -2,6 +2,7 @@
 //!
 //! Hints for people are added at the edge (`api`). Refusals are the domain's.
 
+use domain::agent::alarm::AlarmRefused;
 use domain::audit::log_sink::SinkRefused;
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, SignInFault, UpstreamError};
@@ -82,6 +83,9 @@ pub enum EngineError {
     /// What the call was made with is gone.
     #[error("the arguments of the call are no longer kept")]
     ArgumentsNotKept,
+    /// An alarm was not dismissed, or nothing was decided about its calls.
+    #[error(transparent)]
+    Alarm(#[from] AlarmRefused),
     /// A pause was not begun or ended.
     #[error(transparent)]
     Pause(#[from] PauseRefused),

@@ -28,9 +28,21 @@ export const SAME_CALL: Item = {
       since: before(6),
       raisedAt: before(3),
       lastAt: before(2),
+      action: "warn",
+      asks: false,
+      decision: null,
       state: "open",
       overAt: null,
       dismissedBy: null,
     },
+  },
+};
+
+/** The same where a rule keeps further calls waiting. */
+export const ASKING: Item = {
+  ...SAME_CALL,
+  row: {
+    ...SAME_CALL.row,
+    ...(SAME_CALL.row.alarm && { alarm: { ...SAME_CALL.row.alarm, action: "ask", asks: true } }),
   },
 };

@@ -377,6 +377,16 @@ export class InboxActions {
     this.#to.toasts.show(moreMs === null ? removed(tool) : allowed(tool, duration(moreMs)));
   }
 
+  /** Sends or cancels the calls that wait because of an alarm. */
+  async decideAlarm(row: InboxRow, calls: "send" | "cancel"): Promise<void> {
+    const id = row.alarm?.id;
+    if (id === undefined) return;
+    const done = await this.#try(row.id, () => this.#to.backend.call("alarms.decide", { ids: [id], calls }));
+    if (!done) return;
+    this.#to.leave(row.id);
+    this.#to.toasts.show(alarmText.decided[calls]);
+  }
+
   /** The person has seen what an agent does again and again. */
   async dismissAlarm(row: InboxRow): Promise<void> {
     const id = row.alarm?.id;

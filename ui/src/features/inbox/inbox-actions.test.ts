@@ -16,7 +16,7 @@ import {
   TOO_LARGE,
   type Item,
 } from "./inbox.example";
-import { SAME_CALL } from "./alarm.example";
+import { ASKING, SAME_CALL } from "./alarm.example";
 import { PAST_TIME_LIMIT } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
 
@@ -262,6 +262,16 @@ it("an alarm is dismissed by its id, and the next item is shown", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("alarms.dismiss")).toEqual([{ ids: [row.alarm?.id] }]);
   expect(left).toEqual([row.id]);
+});
+
+it("calls that wait because of an alarm are sent or cancelled, and the next item is shown", async () => {
+  for (const calls of ["send", "cancel"] as const) {
+    const { actions, sent, left, row } = begin(ASKING);
+    void actions.decideAlarm(row, calls);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent("alarms.decide")).toEqual([{ ids: [row.alarm?.id], calls }]);
+    expect(left).toEqual([row.id]);
+  }
 });
 
 it("a cancel at a question of several calls aims at the chosen call, and never at the one that stores it", async () => {

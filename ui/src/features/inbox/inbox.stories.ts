@@ -5,7 +5,7 @@ import Inbox from "./Inbox.svelte";
 import * as made from "./inbox.example";
 import type { Item } from "./inbox.example";
 import { cause, equalQuestions } from "./several.example";
-import { SAME_CALL } from "./alarm.example";
+import { ASKING, SAME_CALL } from "./alarm.example";
 import { asking, type AskingPause } from "./pause/pause.example";
 import { PAST_TIME_LIMIT, WITHOUT_PROGRESS } from "./time-limit.example";
 import { YES_NO, yesNo } from "./yes-no.example";
@@ -224,6 +224,7 @@ export default {
     "too large, not sent": screen(made.TOO_LARGE, { fake: { calls: { "tasks.release": throwing } }, click: [SEND] }),
     "past its time limit": screen(PAST_TIME_LIMIT),
     "the same call again and again": screen(SAME_CALL),
+    "the same call again and again, and further calls wait": screen(ASKING),
     "without progress for longer than allowed": screen(WITHOUT_PROGRESS),
     "calls wait for a choice": choosing(asking({ waiting: 3, agent: "order-bot" })),
     "calls wait for a choice, by key": choosing(asking({ waiting: 3, agent: "order-bot" }), {

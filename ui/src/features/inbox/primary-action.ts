@@ -22,7 +22,8 @@ export function runPrimary(row: InboxRow, actions: InboxActions, ways: Ways): vo
   else if (row.kind === "lost") void actions.check(row);
   else if (row.kind === "overLimit") void actions.goOn(row);
   else if (row.kind === "timeLimit") void actions.allowTime(row, ALLOWED_MORE_MS);
-  else if (row.kind === "alarm") void actions.dismissAlarm(row);
+  // Whether calls that wait are wanted is no matter for one key.
+  else if (row.kind === "alarm" && row.alarm?.asks !== true) void actions.dismissAlarm(row);
   else if (row.kind === "held") ways.send();
   else if (row.kind === "blocked") route.go("servers", row.server);
   else if (row.kind === "url" && ways.isOpen) {

@@ -224,7 +224,13 @@ limit: number,
 /** When its first call came. */
 since: string, raisedAt: string,
 /** When the last call came that is counted. */
-lastAt: string, state: "open" | "ended" | "dismissed",
+lastAt: string,
+/** What is done about it, as a rule says. */
+action: "warn" | "ask" | "cancel",
+/** Further calls wait until a person decides. */
+asks: boolean,
+/** What a person decided about the calls that waited; null where none waited, or nobody has decided. */
+decision: "send" | "cancel" | null, state: "open" | "ended" | "dismissed",
 /** When it ended or was dismissed; null while it is open. */
 overAt: string | null,
 /** Who dismissed it. */
@@ -989,6 +995,11 @@ exactness: ExactnessDto, };
 export type CountTasks = {
 /** Which tasks of each. */
 queries: Array<ListQuery>, };
+
+/** What becomes of the calls that wait because of alarms. */
+export type DecideAlarms = {
+/** Each by its id or a unique beginning of it. */
+ids: Array<string>, calls: "send" | "cancel", };
 
 /** What changed. Null and empty mean unchanged. */
 export type Delta = {
@@ -2511,7 +2522,9 @@ sameCallLimit?: SameCallLimitDto | null,
 /** How many calls of an agent in a minute raise an alarm; 0 for none. In rules of agents alone. */
 callsPerMinute?: number | null,
 /** How many calls of an agent in flight at once raise an alarm; 0 for none. In rules of agents alone. */
-openCalls?: number | null, };
+openCalls?: number | null,
+/** What happens when an alarm is raised; when nothing says so, people are told. */
+alarmAction?: "warn" | "ask" | "cancel" | null, };
 
 export type RuleList = {
 /** Agents first, then servers, then tools. */
@@ -3387,7 +3400,7 @@ export type TaskPageDto = { rows: Array<TaskRow>,
 view: ListView, };
 
 /** That a task stands still until a person ends a pause. */
-export type TaskPauseDto = { kind: "agentPaused" | "serverFrozen" | "frozen", since: string, };
+export type TaskPauseDto = { kind: "agentPaused" | "serverFrozen" | "alarm" | "frozen", since: string, };
 
 /** The terminal payload of a task. Has no `Debug`: it carries a result. */
 export type TaskResult = { id: string, phase: Phase,
@@ -3881,6 +3894,7 @@ export interface Calls {
   "clients.undo": [UndoClient, ClientUndone];
   "alarms.list": [Nothing, AlarmList];
   "alarms.dismiss": [DismissAlarms, AlarmList];
+  "alarms.decide": [DecideAlarms, AlarmList];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
   "budgets.list": [Nothing, BudgetList];

@@ -21,6 +21,7 @@ describe("the form of a rule", () => {
       sameCallLimit: null,
       callsPerMinute: null,
       openCalls: null,
+      alarmAction: null,
     });
   });
 
@@ -41,6 +42,7 @@ describe("the form of a rule", () => {
       sameCallLimit: { count: 20, windowMs: 600_000 },
       callsPerMinute: 0,
       openCalls: 8,
+      alarmAction: "ask" as const,
     };
     expect(ruleOf(scope, draftOf(before), before)).toEqual(before);
   });

@@ -15,6 +15,8 @@ export interface RuleDraft {
   readonly limits: LimitDrafts;
   readonly times: TimeLimitDrafts;
   readonly alarms: AlarmDrafts;
+  /** What happens at an alarm. */
+  readonly atAlarm: NonNullable<RuleDto["alarmAction"]> | "";
 }
 
 /** What was changed in a form; the rest is as it is saved, whoever saves it meanwhile. */
@@ -37,6 +39,7 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     limits: limitsOf(rule),
     times: timesOf(rule),
     alarms: alarmsOf(rule),
+    atAlarm: rule?.alarmAction ?? "",
   };
 }
 
@@ -85,5 +88,6 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
     timeLimit: timeLimitOf(draft.times.time, before?.timeLimit),
     progressLimit: timeLimitOf(draft.times.progress, before?.progressLimit),
     ...alarmFields(draft.alarms),
+    alarmAction: draft.atAlarm === "" ? null : draft.atAlarm,
   };
 }

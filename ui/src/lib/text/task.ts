@@ -38,12 +38,13 @@ export const PHASE_FLAGS = {
   agentGone: "agent gone",
   agentPaused: "Waiting: paused",
   serverFrozen: "Waiting: server frozen",
+  alarm: "Waiting: alarm",
   frozen: "frozen",
 } as const;
 
 export const TASK = {
   /** The word of the glossary for what makes a task stand still. */
-  paused: { agentPaused: "Paused", serverFrozen: "Frozen", frozen: "Frozen" },
+  paused: { agentPaused: "Paused", serverFrozen: "Frozen", alarm: "Alarm", frozen: "Frozen" },
   close: "Close, Esc",
   copy: "Copy the task’s id, y",
   copied: "Copied the task’s id.",

@@ -1,6 +1,6 @@
-//! Alarms about what agents call again and again: listing them, and dismissing them.
+//! Alarms about what agents call again and again: listing them, dismissing them, and deciding about calls that wait.
 //!
-//! When one is raised is the engine's (`calls/loop_detector.rs`). An alarm changes nothing for its agent.
+//! When one is raised, and what a rule wants done then, is the engine's (`calls/loop_detector.rs`).
 
 use domain::agent::alarm::CallAlarm;
 use domain::ids::AlarmId;
@@ -10,7 +10,7 @@ use ts_rs::TS;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
-use crate::dto::alarm::AlarmDto;
+use crate::dto::alarm::{AlarmDecisionDto, AlarmDto};
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
 
@@ -27,6 +27,16 @@ pub struct AlarmList {
 pub struct DismissAlarms {
     /// Each by its id or a unique beginning of it.
     pub ids: Vec<String>,
+}
+
+/// What becomes of the calls that wait because of alarms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DecideAlarms {
+    /// Each by its id or a unique beginning of it.
+    pub ids: Vec<String>,
+    #[ts(inline)]
+    pub calls: AlarmDecisionDto,
 }
 
 impl Api {
@@ -56,6 +66,23 @@ impl Api {
         for id in ids {
             let dismissed = live.engine.dismiss_alarm(id, caller.person.clone()).await?;
             alarms.push(self.alarm_dto(&dismissed, &mut names).await?);
+        }
+        Ok(AlarmList { alarms })
+    }
+
+    /// Decides about the calls that wait because of alarms; returns the alarms as they are now.
+    ///
+    /// # Errors
+    /// When one is not known, and then nothing is decided; no calls wait because of one; or it cannot be recorded.
+    pub async fn alarms_decide(&self, caller: &Caller, input: DecideAlarms) -> Result<AlarmList, ApiError> {
+        let live = self.live()?;
+        let known = self.kept_alarms().await?;
+        let ids = input.ids.iter().map(|text| find(&known, text)).collect::<Result<Vec<AlarmId>, _>>()?;
+        let mut names = self.names().await?;
+        let mut alarms = Vec::new();
+        for id in ids {
+            let decided = live.engine.decide_alarm(id, input.calls.into(), caller.person.clone()).await?;
+            alarms.push(self.alarm_dto(&decided, &mut names).await?);
         }
         Ok(AlarmList { alarms })
     }

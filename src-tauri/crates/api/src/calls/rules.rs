@@ -9,7 +9,8 @@ use std::time::Duration;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
 use domain::rule::{
-    AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, RunLimit, SameCallLimit, TokenLimit,
+    AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, RunAction, RunLimit, SameCallLimit,
+    TokenLimit,
 };
 use domain::tokens::token_noun;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use ts_rs::TS;
 use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::task::run_limit::RunLimitDto;
+use crate::dto::task::run_limit::{AtRunLimit, RunLimitDto};
 use crate::dto::{LimitDto, RepeatDto, RuleDto, SameCallLimitDto, ScopeDto, WhoIsAsked, millis};
 use crate::error::{ApiError, Code};
 use crate::format::time;
@@ -123,6 +124,7 @@ impl Api {
                 .map(|limit| SameCallLimitDto { count: limit.count, window_ms: millis(limit.window) }),
             calls_per_minute: rule.calls_per_minute,
             open_calls: rule.open_calls,
+            alarm_action: rule.alarm_action.map(AtRunLimit::from),
         })
     }
 
@@ -205,6 +207,7 @@ impl Api {
             same_call_limit: self.same_call_limit(input.same_call_limit)?,
             calls_per_minute: self.calls(input.calls_per_minute, "the number of calls in a minute")?,
             open_calls: self.calls(input.open_calls, "the number of calls at once")?,
+            alarm_action: input.alarm_action.map(RunAction::from),
         })
     }
 
@@ -343,6 +346,9 @@ fn words(rule: &RuleDto) -> String {
         if let Some(calls) = calls {
             said.push(format!("an alarm at {calls} {what}"));
         }
+    }
+    if let Some(at) = rule.alarm_action {
+        said.push(format!("at an alarm: {at}"));
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::pause::PauseDto;
-use super::task::run_limit::RunLimitDto;
+use super::task::run_limit::{AtRunLimit, RunLimitDto};
 use super::words::words;
 use super::{LimitDto, TaskFigures, iso};
 
@@ -216,6 +216,10 @@ pub struct RuleDto {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub open_calls: Option<u32>,
+    /// What happens when an alarm is raised; when nothing says so, people are told.
+    #[serde(default)]
+    #[ts(inline, optional = nullable)]
+    pub alarm_action: Option<AtRunLimit>,
 }
 
 /// How many equal calls raise an alarm, and within which time.

@@ -2,12 +2,13 @@
 //!
 //! It says how often and since when, and never with which arguments.
 
-use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm};
+use domain::agent::alarm::{AlarmDecision, AlarmKind, AlarmState, CallAlarm};
 use domain::policy::{TOOL_NAME_CHARS, plain_text};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::iso;
+use crate::dto::task::run_limit::AtRunLimit;
 use crate::dto::words::words;
 
 words! {
@@ -32,6 +33,13 @@ words! {
         Ended = "ended",
         /// A person has seen it.
         Dismissed = "dismissed",
+    }
+    /// What a person decides about the calls that wait because of an alarm.
+    AlarmDecisionDto {
+        /// They are sent.
+        Send = "send",
+        /// They are cancelled.
+        Cancel = "cancel",
     }
 }
 
@@ -68,6 +76,14 @@ pub struct AlarmDto {
     pub raised_at: String,
     /// When the last call came that is counted.
     pub last_at: String,
+    /// What is done about it, as a rule says.
+    #[ts(inline)]
+    pub action: AtRunLimit,
+    /// Further calls wait until a person decides.
+    pub asks: bool,
+    /// What a person decided about the calls that waited; null where none waited, or nobody has decided.
+    #[ts(inline)]
+    pub decision: Option<AlarmDecisionDto>,
     #[ts(inline)]
     pub state: AlarmStateDto,
     /// When it ended or was dismissed; null while it is open.
@@ -84,6 +100,24 @@ impl From<AlarmKind> for AlarmKindDto {
             AlarmKind::SameError => Self::SameError,
             AlarmKind::CallRate => Self::CallRate,
             AlarmKind::OpenCalls => Self::OpenCalls,
+        }
+    }
+}
+
+impl From<AlarmDecision> for AlarmDecisionDto {
+    fn from(decision: AlarmDecision) -> Self {
+        match decision {
+            AlarmDecision::Send => Self::Send,
+            AlarmDecision::Cancel => Self::Cancel,
+        }
+    }
+}
+
+impl From<AlarmDecisionDto> for AlarmDecision {
+    fn from(decision: AlarmDecisionDto) -> Self {
+        match decision {
+            AlarmDecisionDto::Send => Self::Send,
+            AlarmDecisionDto::Cancel => Self::Cancel,
         }
     }
 }
@@ -115,6 +149,9 @@ impl AlarmDto {
             since: iso(alarm.since),
             raised_at: iso(alarm.raised),
             last_at: iso(alarm.last),
+            action: alarm.action.into(),
+            asks: alarm.asks(),
+            decision: alarm.decision.map(AlarmDecisionDto::from),
             state,
             over_at,
             dismissed_by,

@@ -22,6 +22,8 @@ words! {
         AgentPaused = "agentPaused",
         /// Its server is frozen: it was not sent.
         ServerFrozen = "serverFrozen",
+        /// An alarm asks a person about calls like it: it was not sent.
+        Alarm = "alarm",
         /// Its server is frozen while it runs there.
         Frozen = "frozen",
     }
@@ -42,6 +44,7 @@ impl TaskPauseDto {
         let (kind, since) = match (task.gated(), task.frozen_since) {
             (Some((since, GateReason::Paused)), _) => (TaskPauseKind::AgentPaused, since),
             (Some((since, GateReason::Frozen)), _) => (TaskPauseKind::ServerFrozen, since),
+            (Some((since, GateReason::Alarm)), _) => (TaskPauseKind::Alarm, since),
             (None, Some(since)) => (TaskPauseKind::Frozen, since),
             (None, None) => return None,
         };

@@ -62,6 +62,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             }),
             "controlTokens.list" | "alarms.list" | "halts.retry" => json!({}),
             "alarms.dismiss" => json!({"ids": []}),
+            "alarms.decide" => json!({"ids": [], "calls": "send"}),
             "pauses.list" => json!({}),
             "pauses.start" | "pauses.end" => json!({"agent": "nobody"}),
             "controlTokens.add" => json!({"name": "x", "scopes": ["read"], "all": true}),

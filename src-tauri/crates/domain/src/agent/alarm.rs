@@ -1,11 +1,14 @@
 //! An alarm: an agent calls the same thing again and again, too often, or with too many calls at once.
 //!
-//! One alarm stands for one episode, however many calls it has. It only tells people; nothing is cancelled for it. What
-//! makes an episode is in `call_episodes.rs`.
+//! One alarm stands for one episode, however many calls it has. Whether it only tells people, keeps further calls waiting or
+//! cancels open tasks is what a rule says; the engine does it. What makes an episode is in `call_episodes.rs`.
 
 use std::sync::Arc;
 
 use crate::ids::{AgentId, AlarmId, PersonId, ServerId};
+use crate::rule::{RuleSource, RunAction};
+use crate::server::halt::HaltedWork;
+use crate::server::pause::GateVerdict;
 use crate::time::Timestamp;
 
 /// What an agent does.
@@ -71,6 +74,43 @@ impl AlarmState {
     }
 }
 
+/// What a person decides about the calls that wait because of an alarm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlarmDecision {
+    /// They are sent, and the episode may go on.
+    Send,
+    /// They are cancelled; their servers never hear of them.
+    Cancel,
+}
+
+impl AlarmDecision {
+    const ALL: [Self; 2] = [Self::Send, Self::Cancel];
+
+    /// Its word in JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// Reads [`AlarmDecision::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.word() == word)
+    }
+}
+
+/// Why an alarm was not dismissed, or nothing was decided about its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AlarmRefused {
+    #[error("calls wait because of this alarm; decide first whether they are sent or cancelled")]
+    MustDecide,
+    #[error("no calls wait because of this alarm")]
+    NothingWaits,
+}
+
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CalledTool {
@@ -99,6 +139,12 @@ pub struct CallAlarm {
     pub count: u32,
     /// The number that it reached.
     pub limit: u32,
+    /// What is done about it.
+    pub action: RunAction,
+    /// The rule that says so; `None` where none does.
+    pub rule: Option<RuleSource>,
+    /// What a person decided about the calls that waited.
+    pub decision: Option<AlarmDecision>,
     pub state: AlarmState,
 }
 
@@ -109,6 +155,46 @@ impl CallAlarm {
         !matches!(self.state, AlarmState::Dismissed { .. })
     }
 
+    /// Whether further calls wait until a person decides. Such an alarm does not end by itself.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.action == RunAction::Ask && self.state == AlarmState::Open
+    }
+
+    /// Whether it is about calls like this one: of its tools, or, where it counts all calls, of its agent.
+    #[must_use]
+    pub fn covers(&self, call: HaltedWork<'_>) -> bool {
+        let is_named = |named: &CalledTool| named.server == call.server && call.tool == Some(&*named.tool);
+        let is_named = match self.kind {
+            AlarmKind::CallRate | AlarmKind::OpenCalls => true,
+            AlarmKind::SameCall | AlarmKind::Alternating | AlarmKind::SameError => {
+                is_named(&self.called) || self.other.as_ref().is_some_and(is_named)
+            }
+        };
+        call.agent == Some(self.agent) && is_named
+    }
+
+    /// What it means for a call that waits since then.
+    #[must_use]
+    pub fn verdict(&self, call: HaltedWork<'_>, since: Timestamp) -> GateVerdict {
+        match (&self.state, self.decision) {
+            _ if !self.covers(call) => GateVerdict::Leaves,
+            (AlarmState::Open, _) if self.asks() => GateVerdict::Waits,
+            (AlarmState::Dismissed { at, by }, Some(AlarmDecision::Cancel)) if self.raised <= since && since <= *at => {
+                GateVerdict::LeftOut(by.clone())
+            }
+            (AlarmState::Open | AlarmState::Ended { .. } | AlarmState::Dismissed { .. }, _) => GateVerdict::Leaves,
+        }
+    }
+
+    /// The same alarm after a person has decided about the calls that wait; `None` when none wait because of it. Whoever
+    /// decides has seen it.
+    #[must_use]
+    pub fn decided(&self, decision: AlarmDecision, by: PersonId, at: Timestamp) -> Option<Self> {
+        let state = AlarmState::Dismissed { at, by };
+        self.asks().then(|| Self { state, decision: Some(decision), ..self.clone() })
+    }
+
     /// The same alarm with what was counted since, when that is worth a commit: twice as many calls as before.
     #[must_use]
     pub fn grown(&self, count: u32, last: Timestamp) -> Option<Self> {
@@ -116,10 +202,10 @@ impl CallAlarm {
         (is_open && count >= self.count.saturating_mul(2)).then(|| self.counted(count, last))
     }
 
-    /// The same alarm after the episode; `None` when it is over already.
+    /// The same alarm after the episode; `None` when it is over already, or asks.
     #[must_use]
     pub fn ended(&self, count: u32, last: Timestamp, at: Timestamp) -> Option<Self> {
-        let is_open = self.state == AlarmState::Open;
+        let is_open = self.state == AlarmState::Open && !self.asks();
         is_open.then(|| Self { state: AlarmState::Ended { at }, ..self.counted(count, last) })
     }
 
@@ -153,6 +239,9 @@ mod tests {
             last: AT,
             count: 10,
             limit: 10,
+            action: RunAction::Warn,
+            rule: None,
+            decision: None,
             state: AlarmState::Open,
         }
     }
@@ -163,6 +252,9 @@ mod tests {
             assert_eq!(AlarmKind::from_word(kind.word()), Some(kind));
         }
         assert_eq!(AlarmKind::from_word("loop"), None);
+        for decision in [AlarmDecision::Send, AlarmDecision::Cancel] {
+            assert_eq!(AlarmDecision::from_word(decision.word()), Some(decision));
+        }
     }
 
     #[test]
@@ -182,5 +274,37 @@ mod tests {
         assert_eq!(dismissed.count, 12, "with what was counted");
         assert_eq!(dismissed.dismissed(ada, AT), None, "once");
         assert_eq!((dismissed.ended(14, AT, AT), dismissed.grown(99, AT)), (None, None), "and nothing is added to it");
+    }
+
+    #[test]
+    fn an_alarm_that_asks_keeps_calls_like_its_own_until_a_person_decides() {
+        let asks = CallAlarm { action: RunAction::Ask, ..alarm() };
+        let work = |agent, tool| HaltedWork { server: ServerId::from_random(3), agent: Some(agent), tool: Some(tool) };
+        let (mine, other) = (asks.agent, AgentId::from_random(9));
+        assert_eq!(asks.ended(12, AT, AT), None, "it does not end by itself");
+        for (why, alarm, call, expected) in [
+            ("calls like it wait", &asks, work(mine, "search"), GateVerdict::Waits),
+            ("another tool's do not", &asks, work(mine, "read"), GateVerdict::Leaves),
+            ("nor another agent's", &asks, work(other, "search"), GateVerdict::Leaves),
+            ("a warning keeps none", &alarm(), work(mine, "search"), GateVerdict::Leaves),
+            (
+                "all of the agent wait where all are counted",
+                &CallAlarm { kind: AlarmKind::CallRate, ..asks.clone() },
+                work(mine, "read"),
+                GateVerdict::Waits,
+            ),
+        ] {
+            assert_eq!(alarm.verdict(call, AT), expected, "{why}");
+        }
+        let later = Timestamp::from_millis(5_000);
+        let ada = PersonId::new("ada");
+        let sent = asks.decided(AlarmDecision::Send, ada.clone(), later).expect("it asked");
+        assert_eq!(sent.verdict(work(mine, "search"), AT), GateVerdict::Leaves);
+        assert!(!sent.needs_look() && sent.decided(AlarmDecision::Cancel, ada.clone(), later).is_none(), "once");
+        let cancelled = asks.decided(AlarmDecision::Cancel, ada.clone(), later).expect("it asked");
+        assert_eq!(cancelled.verdict(work(mine, "search"), AT), GateVerdict::LeftOut(ada.clone()));
+        let after = Timestamp::from_millis(6_000);
+        assert_eq!(cancelled.verdict(work(mine, "search"), after), GateVerdict::Leaves, "a call of after the decision");
+        assert_eq!(alarm().decided(AlarmDecision::Send, ada, later), None, "none wait at a warning");
     }
 }

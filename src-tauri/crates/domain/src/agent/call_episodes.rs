@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::agent::alarm::{AlarmKind, CallAlarm, CalledTool};
 use crate::agent::call_history::{CallHistory, SeenCall};
 use crate::agent::call_pattern::{CallLimits, CallPattern, patterns};
+use crate::ids::AlarmId;
 use crate::policy::{AlarmPolicy, CALLS_REMEMBERED};
 
 /// Something that an agent does again and again.
@@ -51,10 +52,11 @@ impl Episode {
         }
     }
 
-    /// Whether it has been quiet for so long that it is over.
+    /// Whether it has been quiet for so long that it is over. One whose alarm asks a person goes on until the person
+    /// decides, so that its calls raise no second one.
     #[must_use]
     pub fn is_over(&self, now: Duration, policy: &AlarmPolicy) -> bool {
-        now.saturating_sub(self.last) >= policy.quiet
+        !self.alarm.as_ref().is_some_and(CallAlarm::asks) && now.saturating_sub(self.last) >= policy.quiet
     }
 
     fn has_pattern(&self, pattern: &CallPattern) -> bool {
@@ -141,6 +143,29 @@ impl AgentEpisodes {
             history.forget(&episode.calls);
         }
         over
+    }
+
+    /// Takes over what a person did about an alarm.
+    pub fn settle(&mut self, alarm: &CallAlarm) {
+        if let Some(episode) = self.of_alarm(alarm.id) {
+            episode.alarm = Some(alarm.clone());
+        }
+    }
+
+    /// Begins the count of an alarm's calls anew: the next pattern of them is another episode. Numbers of calls have no
+    /// calls of their own, and go on until they have been quiet.
+    pub fn begin_anew(&mut self, alarm: &CallAlarm, history: &mut CallHistory) {
+        if matches!(alarm.kind, AlarmKind::CallRate | AlarmKind::OpenCalls) {
+            return self.settle(alarm);
+        }
+        if let Some(episode) = self.of_alarm(alarm.id) {
+            history.forget(&episode.calls);
+        }
+        self.0.retain(|episode| episode.alarm.as_ref().is_none_or(|known| known.id != alarm.id));
+    }
+
+    fn of_alarm(&mut self, id: AlarmId) -> Option<&mut Episode> {
+        self.0.iter_mut().find(|episode| episode.alarm.as_ref().is_some_and(|alarm| alarm.id == id))
     }
 
     /// A number that has a limit of its own; a limit of 0 is turned off.

@@ -78,6 +78,7 @@ impl Decider {
             Self::Agent(id) => Actor::Agent(*id),
             Self::Limit(LimitKind::Tokens) => Actor::System("budget"),
             Self::Limit(LimitKind::Time | LimitKind::Progress) => Actor::System("limits"),
+            Self::Limit(LimitKind::Calls) => Actor::System("loop_detector"),
             Self::Rule(rule) => Actor::Rule(DecidingRule { id: rule.id, version: rule.version }),
             Self::Control(id) => Actor::Control(*id),
         }
@@ -181,7 +182,7 @@ mod tests {
         let agent = Decider::Agent(AgentId::from_random(7));
         let rule = Decider::Rule(StandingAnswerRef { id: StandingAnswerId::from_random(8), version: 2 });
         let control = Decider::Control(ControlTokenId::from_random(9));
-        let limits = [LimitKind::Tokens, LimitKind::Time, LimitKind::Progress].map(Decider::Limit);
+        let limits = [LimitKind::Tokens, LimitKind::Time, LimitKind::Progress, LimitKind::Calls].map(Decider::Limit);
         for decider in [Decider::Person(PersonId::new("ann")), agent, rule, control].into_iter().chain(limits) {
             assert_eq!(Decider::from_text(&decider.to_string()), decider, "who decided is kept as text");
         }

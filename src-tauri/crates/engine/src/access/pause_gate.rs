@@ -1,12 +1,13 @@
-//! The gate at which calls wait: closed for paused agents and for frozen servers.
+//! The gate at which calls wait: closed for paused agents, for frozen servers, and for calls about which an alarm asks.
 //!
-//! While nothing is paused a call costs one atomic read here. Pauses are recorded in `decisions/pause.rs`; a call that
-//! waits is a row (`calls/gated.rs`), and leaves in its order (`decisions/pause/release.rs`).
+//! While nothing waits a call costs one atomic read here. Pauses are recorded in `decisions/pause.rs`, alarms in
+//! `calls/loop_detector.rs`; a call that waits is a row (`calls/gated.rs`), and leaves in its order (`decisions/pause/release.rs`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use domain::agent::alarm::{AlarmDecision, CallAlarm};
 use domain::ids::{AgentId, ServerId};
 use domain::ports::{Registry, RegistryError};
 use domain::server::halt::HaltedWork;
@@ -28,6 +29,8 @@ pub(crate) struct PauseGate {
     is_closed: AtomicBool,
     /// In force or over, the newest first.
     pauses: RwLock<Arc<[Pause]>>,
+    /// Alarms that ask, and those whose waiting calls a person cancelled; the newest first.
+    alarms: RwLock<Arc<[CallAlarm]>>,
     /// Notified when a pause began or ended.
     changed: watch::Sender<()>,
     /// What was found of frozen processes.
@@ -40,6 +43,15 @@ pub(crate) struct PauseGate {
     pub(crate) leaving: Mutex<HashSet<GateLane>>,
 }
 
+/// Whether new calls wait, or calls that waited are not wanted, because of this alarm.
+fn bears_on_calls(alarm: &CallAlarm) -> bool {
+    alarm.asks() || alarm.decision == Some(AlarmDecision::Cancel)
+}
+
+fn is_any_in_force(pauses: &[Pause], alarms: &[CallAlarm]) -> bool {
+    pauses.iter().any(Pause::is_in_force) || alarms.iter().any(CallAlarm::asks)
+}
+
 impl PauseGate {
     /// As the registry says.
     pub(crate) async fn read(registry: &dyn Registry) -> Result<Self, RegistryError> {
@@ -47,9 +59,11 @@ impl PauseGate {
         for pause in pauses.iter().filter(|pause| pause.is_in_force()) {
             tracing::warn!(pause.id = %pause.id, "a pause of an earlier run is still in force");
         }
+        let alarms: Arc<[CallAlarm]> = registry.alarms(u32::MAX).await?.into_iter().filter(bears_on_calls).collect();
         Ok(Self {
-            is_closed: AtomicBool::new(pauses.iter().any(Pause::is_in_force)),
+            is_closed: AtomicBool::new(is_any_in_force(&pauses, &alarms)),
             pauses: RwLock::new(pauses),
+            alarms: RwLock::new(alarms),
             changed: watch::Sender::new(()),
             frozen: RwLock::default(),
             turn: tokio::sync::Mutex::default(),
@@ -82,7 +96,9 @@ impl PauseGate {
         }
         let pauses = self.pauses.read();
         let covers = |pause: &&Pause| pause.is_in_force() && pause.subject.covers(call);
-        pauses.iter().find(covers).map(|pause| pause.subject.into())
+        let paused = pauses.iter().find(covers).map(|pause| pause.subject.into());
+        let asks = |alarm: &CallAlarm| alarm.asks() && alarm.covers(call);
+        paused.or_else(|| self.alarms.read().iter().any(asks).then_some(GateReason::Alarm))
     }
 
     /// Whether the processes of this server are to stand still.
@@ -97,8 +113,26 @@ impl PauseGate {
 
     /// What happens to this call; `None` when it does not wait at the gate.
     pub(crate) fn verdict(&self, handle: &TaskHandle) -> Option<GateVerdict> {
+        self.verdict_with(self.all().iter(), handle)
+    }
+
+    /// What would happen to it if these were the pauses.
+    pub(crate) fn verdict_with<'a>(
+        &self,
+        pauses: impl IntoIterator<Item = &'a Pause>,
+        handle: &TaskHandle,
+    ) -> Option<GateVerdict> {
         let (since, _) = handle.gated().filter(|_| handle.may_leave_gate())?;
-        Some(pause::verdict(self.all().iter(), handle.id, work_of(handle), since))
+        let work = work_of(handle);
+        let paused = pause::verdict(pauses, handle.id, work, since);
+        let alarms = self.alarms.read();
+        // A choice stands even where something else holds the call.
+        let said = alarms.iter().map(|alarm| alarm.verdict(work, since)).chain([paused]);
+        said.max_by_key(|verdict| match verdict {
+            GateVerdict::Leaves => 0,
+            GateVerdict::Waits => 1,
+            GateVerdict::LeftOut(_) => 2,
+        })
     }
 
     /// Takes over what was recorded.
@@ -112,10 +146,30 @@ impl PauseGate {
             over += usize::from(!pause.is_in_force());
             pause.is_in_force() || over <= kept
         });
-        self.is_closed.store(next.iter().any(Pause::is_in_force), Ordering::Release);
+        self.is_closed.store(is_any_in_force(&next, &self.alarms.read()), Ordering::Release);
         *pauses = next.into();
         drop(pauses);
         self.changed.send_replace(());
+    }
+
+    /// Takes over an alarm that was recorded. Of those that were decided, the newest are kept.
+    pub(crate) fn set_alarm(&self, alarm: &CallAlarm, kept: usize) {
+        // In the order in which `set` takes the two.
+        let pauses = self.pauses.read();
+        let mut alarms = self.alarms.write();
+        if !bears_on_calls(alarm) && alarms.iter().all(|known| known.id != alarm.id) {
+            return;
+        }
+        let others = alarms.iter().filter(|known| known.id != alarm.id).cloned();
+        let mut next: Vec<CallAlarm> = others.chain([alarm.clone()]).filter(bears_on_calls).collect();
+        next.sort_by_key(|alarm| std::cmp::Reverse((alarm.raised, alarm.id)));
+        let mut over = 0;
+        next.retain(|alarm| {
+            over += usize::from(!alarm.asks());
+            alarm.asks() || over <= kept
+        });
+        self.is_closed.store(is_any_in_force(&pauses, &next), Ordering::Release);
+        *alarms = next.into();
     }
 
     /// Told when a pause begins or ends.

@@ -214,6 +214,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             | EngineError::Sink(_)
             | EngineError::SignIn(_)
             | EngineError::Pause(_)
+            | EngineError::Alarm(_)
             | EngineError::ArgumentsNotKept => ReceiptAnswer::refused(ReceiptVerdict::Invalid),
         },
     }

@@ -15,7 +15,7 @@ use domain::ids::{AgentId, HandleId, PauseId, PersonId, ServerId};
 use domain::ports::PauseUnit;
 use domain::server::ServerAddress;
 use domain::server::halt::HaltedBy;
-use domain::server::pause::{GateVerdict, Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting, verdict};
+use domain::server::pause::{GateVerdict, Pause, PauseEnd, PauseRefused, PauseSubject, SendWaiting};
 use domain::task::TaskHandle;
 use domain::task::decider::Decider;
 use domain::time::Timestamp;
@@ -120,7 +120,7 @@ impl Engine {
         let ReleasedCalls { sent, left_out, still_waiting } = ReleasedCalls::of(core, &ended, &calls);
         let note = match still_waiting {
             0 => format!("{sent} sent, {left_out} cancelled"),
-            calls => format!("{sent} sent, {left_out} cancelled, {calls} held by another pause"),
+            calls => format!("{sent} sent, {left_out} cancelled, {calls} held by another pause or an alarm"),
         };
         record(core, &ended, Actor::Person(by), Verb::PauseEnded, note).await?;
         drop(turn);
@@ -209,8 +209,8 @@ impl ReleasedCalls {
         let known = core.pauses.all();
         let after = || known.iter().map(|pause| if pause.id == ended.id { ended } else { pause });
         let mut counted = Self::default();
-        for (call, (since, _)) in calls.iter().filter_map(|call| call.gated().map(|gated| (call, gated))) {
-            match verdict(after(), call.id, work_of(call), since) {
+        for verdict in calls.iter().filter_map(|call| core.pauses.verdict_with(after(), call)) {
+            match verdict {
                 GateVerdict::Leaves => counted.sent += 1,
                 GateVerdict::LeftOut(_) => counted.left_out += 1,
                 GateVerdict::Waits => counted.still_waiting += 1,

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm};
+use domain::agent::alarm::{AlarmDecision, AlarmKind, AlarmRefused, AlarmState, CallAlarm};
 use domain::audit::{Actor, Subject, Verb};
-use domain::ids::{AgentId, ServerId};
+use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
-use domain::rule::{RuleScope, SameCallLimit};
+use domain::rule::{LimitKind, RuleScope, RunAction, SameCallLimit};
+use domain::task::decider::Decider;
 use domain::task::payload::Payload;
+use domain::task::status::{Phase, ServerView};
 use engine::EngineError;
 use futures::StreamExt;
 use testkit::build::{http_server, person};
-use testkit::scripted::ScriptedServer;
+use testkit::scripted::{EngineAction, ScriptedServer};
 
 use crate::agent_world::{call, plain, rule};
 use crate::world::World;
@@ -47,6 +49,28 @@ impl Loop {
 
     async fn same(&self, many: usize) {
         self.calls("search", |_| r#"{"q":"orders"}"#.into(), many).await;
+    }
+
+    /// What is done at an alarm about this tool.
+    async fn at_alarm(&self, tool: &str, action: RunAction) {
+        let mut set = rule(RuleScope::Tool(self.server, tool.into()));
+        set.alarm_action = Some(action);
+        self.world.rule(set).await;
+    }
+
+    /// One more call like those of `same`, which waits.
+    async fn waiting(&self) -> HandleId {
+        self.scripted.reply("search", Duration::ZERO, Ok(plain("found")));
+        let mut made = call(self.agent, self.server, "search");
+        made.arguments = Payload::new(r#"{"q":"orders"}"#);
+        let id = self.world.handle_of(made).await;
+        let waits = self.world.handle(id).await;
+        assert!(matches!(waits.view, ServerView::Gated { .. }), "{waits:?}");
+        id
+    }
+
+    fn sent(&self) -> usize {
+        self.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len()
     }
 
     async fn alarms(&self) -> Vec<CallAlarm> {
@@ -178,4 +202,79 @@ async fn an_alarm_is_a_change_that_the_feed_tells_and_a_fact_without_arguments()
     let fact = page.rows.into_iter().find(|row| row.event.verb == Verb::AlarmRaised).expect("a fact").event;
     assert_eq!((fact.subject, fact.actor), (Subject::Agent(made.agent), Actor::System("loop_detector")));
     assert_eq!(fact.note, "sameCall: 10 calls, search of one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alarm_that_asks_keeps_further_calls_of_its_tool_until_a_person_sends_them() {
+    let mut made = Loop::open().await;
+    made.at_alarm("search", RunAction::Ask).await;
+    made.same(10).await;
+    let alarm = made.alarms().await[0].clone();
+    assert!(alarm.asks(), "{alarm:?}");
+    let waiting = made.waiting().await;
+    made.calls("read", |number| format!(r#"{{"page":{number}}}"#), 1).await;
+    assert_eq!(made.sent(), 11, "another tool's call left, and the one that waits did not");
+    let refused = made.world.engine.dismiss_alarm(alarm.id, person("ada")).await;
+    assert_eq!(refused, Err(EngineError::Alarm(AlarmRefused::MustDecide)), "calls wait because of it");
+    made.world.pass(QUIET + 2 * SECOND).await;
+    assert!(made.alarms().await[0].asks(), "it does not end by itself");
+
+    made.world.restart().await;
+    made.world.until_up(made.server).await;
+    let later = made.waiting().await;
+    assert_eq!(made.alarms().await.len(), 1, "a kill loses no alarm and raises no other");
+    let sent = made.world.engine.decide_alarm(alarm.id, AlarmDecision::Send, person("ada")).await.expect("it asks");
+    assert_eq!((sent.state.word(), sent.decision), ("dismissed", Some(AlarmDecision::Send)));
+    made.world.until_phase(waiting, Phase::Done).await;
+    made.world.until_phase(later, Phase::Done).await;
+    assert_eq!(made.sent(), 13, "each was sent once");
+    let twice = made.world.engine.decide_alarm(alarm.id, AlarmDecision::Cancel, person("bob")).await;
+    assert_eq!(twice, Err(EngineError::Alarm(AlarmRefused::NothingWaits)));
+    made.same(1).await;
+    assert_eq!(made.sent(), 14, "and nothing waits any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_waited_because_of_an_alarm_are_cancelled_unsent_and_the_next_loop_asks_again() {
+    let made = Loop::open().await;
+    made.at_alarm("search", RunAction::Ask).await;
+    made.same(10).await;
+    let alarm = made.alarms().await[0].clone();
+    let waiting = made.waiting().await;
+    made.world.engine.decide_alarm(alarm.id, AlarmDecision::Cancel, person("ada")).await.expect("it asks");
+    made.world.until_phase(waiting, Phase::Cancelled).await;
+    assert_eq!(made.sent(), 10, "its server never heard of it");
+    made.same(10).await;
+    let states: Vec<bool> = made.alarms().await.iter().map(CallAlarm::asks).collect();
+    assert_eq!(states, [true, false], "the count began anew");
+    let page = made.world.registry.audit_page(None, 0, 1_000).await.expect("the log can be read");
+    let notes = |verb| page.rows.iter().filter(move |row| row.event.verb == verb).map(|row| row.event.note.clone());
+    let raised: Vec<String> = notes(Verb::AlarmRaised).collect();
+    assert!(raised[0].ends_with("further calls wait, by the rule for this tool, version 1"), "{raised:?}");
+    let decided: Vec<String> = notes(Verb::AlarmDismissed).collect();
+    assert!(decided[0].ends_with("calls that waited are cancelled"), "{decided:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alarm_that_cancels_ends_the_open_calls_of_its_agent_and_names_itself() {
+    let made = Loop::open().await;
+    let mut few = rule(RuleScope::Agent(made.agent));
+    (few.open_calls, few.alarm_action) = (Some(4), Some(RunAction::Cancel));
+    made.world.rule(few).await;
+    let mut begun = Vec::new();
+    for number in 0..4 {
+        made.scripted.reply("slow", QUIET, Ok(plain("done")));
+        let mut slow = call(made.agent, made.server, "slow");
+        slow.arguments = Payload::new(format!(r#"{{"part":{number}}}"#));
+        begun.push(made.world.begin(slow));
+    }
+    made.world.pass(5 * SECOND).await;
+    let recorded = made.world.all().await;
+    assert_eq!(recorded.len(), 4, "each has a row");
+    for task in recorded {
+        let asked = task.cancel_request().expect("it was asked to cancel");
+        assert_eq!(asked.by, Decider::Limit(LimitKind::Calls));
+        assert!(asked.reason.as_deref().is_some_and(|why| why.contains("openCalls")), "{asked:?}");
+    }
+    assert_eq!(made.alarms().await.len(), 1, "and people are told once");
 }

@@ -1,10 +1,10 @@
-//! `taskwarden alarms`: what agents call again and again, and dismissing what was seen.
+//! `taskwarden alarms`: what agents call again and again, dismissing what was seen, and deciding about calls that wait.
 //!
-//! When an alarm is raised is set by `taskwarden rules set`. Nothing is cancelled here.
+//! When an alarm is raised, and what happens then, is set by `taskwarden rules set`.
 
 use api::calls::Nothing;
-use api::calls::alarms::{AlarmList, DismissAlarms};
-use api::dto::alarm::{AlarmDto, AlarmStateDto};
+use api::calls::alarms::{AlarmList, DecideAlarms, DismissAlarms};
+use api::dto::alarm::{AlarmDecisionDto, AlarmDto, AlarmStateDto};
 use api::dto::moment;
 use api::format::alarm::{called, what};
 use api::format::time;
@@ -23,7 +23,11 @@ pub(crate) enum AlarmsCommand {
     /// List alarms, the newest first.
     List(ListAlarmsArgs),
     /// Dismiss alarms that you have seen. It changes nothing for the agent.
-    Dismiss(DismissArgs),
+    Dismiss(AlarmIdArgs),
+    /// Send the calls that wait because of alarms, and let the agent go on. Dismisses the alarms.
+    Send(AlarmIdArgs),
+    /// Cancel the calls that wait because of alarms, and count from the beginning. Dismisses the alarms.
+    Cancel(AlarmIdArgs),
 }
 
 #[derive(Debug, Args)]
@@ -34,7 +38,7 @@ pub(crate) struct ListAlarmsArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DismissArgs {
+pub(crate) struct AlarmIdArgs {
     /// Ids of alarms, or unique beginnings of them.
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
@@ -48,11 +52,18 @@ pub(crate) async fn run(command: AlarmsCommand, config: &Config, screen: &Screen
             list.alarms.retain(|alarm| all || alarm.state != AlarmStateDto::Dismissed);
             print(&list, screen)
         }
-        AlarmsCommand::Dismiss(DismissArgs { ids }) => {
+        AlarmsCommand::Dismiss(AlarmIdArgs { ids }) => {
             let list: AlarmList = CoreClient::attach(config)?.request("alarms.dismiss", &DismissAlarms { ids }).await?;
             print(&list, screen)
         }
+        AlarmsCommand::Send(AlarmIdArgs { ids }) => decide(ids, AlarmDecisionDto::Send, config, screen).await,
+        AlarmsCommand::Cancel(AlarmIdArgs { ids }) => decide(ids, AlarmDecisionDto::Cancel, config, screen).await,
     }
+}
+
+async fn decide(ids: Vec<String>, calls: AlarmDecisionDto, config: &Config, screen: &Screen) -> CommandResult {
+    let list: AlarmList = CoreClient::attach(config)?.request("alarms.decide", &DecideAlarms { ids, calls }).await?;
+    print(&list, screen)
 }
 
 fn print(list: &AlarmList, screen: &Screen) -> CommandResult {
@@ -68,7 +79,7 @@ fn print(list: &AlarmList, screen: &Screen) -> CommandResult {
         let since = moment(&alarm.raised_at).map(|at| time::ago(at, now)).unwrap_or_default();
         vec![
             text(short_id(&alarm.id, whole)),
-            text(alarm.state.as_str()),
+            text(state(alarm)),
             text(one_line(&what(alarm))),
             text(one_line(&called(alarm))),
             text(since),
@@ -81,4 +92,14 @@ fn print(list: &AlarmList, screen: &Screen) -> CommandResult {
     };
     table::print(screen, layout, list.alarms.iter().map(row).collect());
     Ok(DONE)
+}
+
+/// `asks` while calls wait because of it, or what became of it.
+fn state(alarm: &AlarmDto) -> &'static str {
+    match (alarm.asks, alarm.decision) {
+        (true, _) => "asks",
+        (false, Some(AlarmDecisionDto::Send)) => "calls sent",
+        (false, Some(AlarmDecisionDto::Cancel)) => "calls cancelled",
+        (false, None) => alarm.state.as_str(),
+    }
 }

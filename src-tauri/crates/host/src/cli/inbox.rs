@@ -268,7 +268,14 @@ fn trouble(rows: &[InboxRow], screen: &Screen) {
             screen.line(&format!("    {}{more}", ids.join(", ")));
         }
         if let Some(told) = &row.alarm {
-            screen.line(&format!("    taskwarden alarms dismiss {}", short_id(&told.id, whole)));
+            let id = short_id(&told.id, whole);
+            if told.asks {
+                screen.line(&format!(
+                    "    Further calls wait: taskwarden alarms send {id}, or taskwarden alarms cancel {id}"
+                ));
+            } else {
+                screen.line(&format!("    taskwarden alarms dismiss {id}"));
+            }
         }
         if let (InboxKind::Unconfirmed | InboxKind::Lost, Some(first)) = (row.kind, ids.first()) {
             let together = if row.call_count > 1 { " --together" } else { "" };

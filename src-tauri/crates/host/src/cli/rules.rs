@@ -7,6 +7,7 @@ use api::calls::rules::RuleList;
 use api::calls::servers::tools::ServerTools;
 use api::calls::{Nothing, OneServer};
 use api::dto::server::HealthKind;
+use api::dto::task::run_limit::AtRunLimit;
 use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, ServerDto, WhoIsAsked};
 use api::format::time;
 use api::format::tokens::grouped;
@@ -54,7 +55,7 @@ pub(crate) struct RuleScopeArgs {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args([
     "ask", "repeat", "hold_results", "task_after", "hold_cut", "result_tokens", "task_tokens", "window_tokens",
-    "time_limit", "progress_limit", "same_calls", "calls_per_minute", "open_calls",
+    "time_limit", "progress_limit", "same_calls", "calls_per_minute", "open_calls", "alarm",
 ])))]
 pub(crate) struct SetRuleArgs {
     #[command(flatten)]
@@ -111,6 +112,10 @@ pub(crate) struct SetRuleArgs {
     /// returns to the default, `64`.
     #[arg(long, value_name = "COUNT", conflicts_with = "server", allow_negative_numbers = true)]
     open_calls: Option<String>,
+    /// What happens when an alarm is raised: people are told; further calls of that kind wait until a person sends or
+    /// cancels them; or the open tasks of that kind are cancelled. Default: `warn`. `none` leaves it to the wider rule.
+    #[arg(long, value_name = "WHAT")]
+    alarm: Option<AtAlarm>,
 }
 
 /// Who is asked.
@@ -120,6 +125,15 @@ enum Who {
     Agent,
     AgentThenPeople,
     Both,
+}
+
+/// What happens when an alarm is raised.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AtAlarm {
+    Warn,
+    Ask,
+    Cancel,
+    None,
 }
 
 /// What a repeated call means.
@@ -154,7 +168,7 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
 async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandResult {
     let SetRuleArgs { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
     let SetRuleArgs { result_tokens, task_tokens, window_tokens, time_limit, progress_limit, .. } = input;
-    let SetRuleArgs { same_calls, calls_per_minute, open_calls, .. } = input;
+    let SetRuleArgs { same_calls, calls_per_minute, open_calls, alarm, .. } = input;
     let core = CoreClient::attach(config)?;
     let scope = scope.named();
     let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
@@ -200,6 +214,14 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
         if let Some(said) = said {
             *limit = call_count::calls(&said)?;
         }
+    }
+    if let Some(alarm) = alarm {
+        rule.alarm_action = match alarm {
+            AtAlarm::Warn => Some(AtRunLimit::Warn),
+            AtAlarm::Ask => Some(AtRunLimit::Ask),
+            AtAlarm::Cancel => Some(AtRunLimit::Cancel),
+            AtAlarm::None => None,
+        };
     }
     let list: RuleList = core.request("rules.put", &rule).await?;
     if let Some(words) = unknown_tool(&core, &rule.scope).await {
@@ -318,7 +340,8 @@ fn alarm_words(rule: &RuleDto) -> Vec<String> {
             calls => format!("alarm at {} {what}", grouped(calls.into())),
         })
     });
-    same.into_iter().chain(of_agent).collect()
+    let action = rule.alarm_action.map(|at| format!("at an alarm {at}"));
+    same.into_iter().chain(of_agent).chain(action).collect()
 }
 
 const fn repeat_word(repeat: RepeatDto) -> &'static str {
@@ -345,6 +368,7 @@ fn blank(scope: ScopeDto) -> RuleDto {
         same_call_limit: None,
         calls_per_minute: None,
         open_calls: None,
+        alarm_action: None,
     }
 }
 

@@ -70,7 +70,11 @@ fn card(id: AlarmId, alarm: &AlarmDto) -> NotificationCard {
         key: CardKey::Alarm(id),
         attention: Attention::Problem,
         title: what(alarm),
-        body: format!("{}.", called(alarm)),
+        body: if alarm.asks {
+            format!("{}. Further calls wait until you decide.", called(alarm))
+        } else {
+            format!("{}.", called(alarm))
+        },
         with_sound: false,
     }
 }
@@ -85,6 +89,7 @@ mod tests {
             "id": AlarmId::from_random(bits).to_string(), "agent": "order-bot", "kind": "sameCall", "server": "docs",
             "tool": "search", "other": null, "count": 12, "limit": 10, "since": at, "raisedAt": at,
             "lastAt": "2026-11-27T12:04:00.000Z", "state": state, "overAt": null, "dismissedBy": null,
+            "action": "warn", "asks": false, "decision": null,
         });
         serde_json::from_value(json).expect("an alarm")
     }

@@ -63,6 +63,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::Sink(_)
         | EngineError::SignIn(_)
         | EngineError::Pause(_)
+        | EngineError::Alarm(_)
         | EngineError::ArgumentsNotKept
         | EngineError::AnswerNotKept => RequestError::params(error.to_string()),
         EngineError::Stopping => failed(refused::stopping()),

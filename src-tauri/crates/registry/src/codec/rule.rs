@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, RunLimit, SameCallLimit, TokenLimit};
+use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, RunAction, RunLimit, SameCallLimit, TokenLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::form::{As, Maybe, column, mirrors};
-use super::primitive::Span;
+use super::primitive::{EncodedWord, Span};
 use super::task::run_limit::RunLimitDef;
 use super::tokens::TokenLimitDef;
 use super::{DecodeError, decode};
@@ -72,6 +72,8 @@ pub(crate) struct RuleDef {
     same_call_limit: Option<SameCallLimit>,
     calls_per_minute: Option<u32>,
     open_calls: Option<u32>,
+    #[serde(default, with = "As::<Maybe<EncodedWord<RunAction>>>")]
+    alarm_action: Option<RunAction>,
 }
 
 /// Rules from before they had versions.

@@ -149,6 +149,7 @@ async fn check_rules(registry: &dyn Registry) {
         same_call_limit: Some(SameCallLimit { count: 3, window: Duration::from_secs(60) }),
         calls_per_minute: Some(100),
         open_calls: Some(0),
+        alarm_action: Some(RunAction::Cancel),
     };
     let of_agent = Rule { asked: Some(AudienceRule::Both), ..nothing(RuleScope::Agent(FIXTURES.agent(1))) };
     let of_server = Rule { hold_results: Some(false), ..nothing(RuleScope::Server(FIXTURES.server(1))) };

@@ -40,12 +40,13 @@ export function limitSentences(rule: RuleDto | null): readonly RuleSentence[] {
 }
 
 function alarmSentences(rule: RuleDto | null): readonly RuleSentence[] {
-  const { sameCalls, callsPerMinute, openCalls } = alarmText.sentence;
+  const { sameCalls, callsPerMinute, openCalls, at } = alarmText.sentence;
   const same = rule?.sameCallLimit;
   return [
     { key: "sameCalls", text: same == null ? null : sameCalls(same.count, duration(same.windowMs)) },
     { key: "perMinute", text: rule?.callsPerMinute == null ? null : callsPerMinute(rule.callsPerMinute) },
     { key: "atOnce", text: rule?.openCalls == null ? null : openCalls(rule.openCalls) },
+    { key: "atAlarm", text: rule?.alarmAction == null ? null : at[rule.alarmAction] },
   ].flatMap(({ key, text }): RuleSentence[] => (text === null ? [] : [{ key, text, note: null }]));
 }
 

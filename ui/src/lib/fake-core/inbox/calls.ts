@@ -16,6 +16,7 @@ type Calling = Pick<
   | "answers.end"
   | "alarms.list"
   | "alarms.dismiss"
+  | "alarms.decide"
 >;
 type Tasks = Pick<Answers, "tasks.answer" | "tasks.undoAnswer" | "tasks.unwatch">;
 
@@ -50,6 +51,13 @@ export function inboxCalls(state: CoreState, tasks: Tasks): Calling {
       for (const { id } of rows) state.inbox.delete(id);
       state.send({ goneInbox: rows.map(({ id }) => id) });
       return { alarms: rows.flatMap(({ alarm }) => (alarm ? [{ ...alarm, state: "dismissed" as const }] : [])) };
+    },
+    "alarms.decide": ({ ids, calls }) => {
+      const rows = [...state.inbox.values()].filter(({ alarm }) => alarm !== undefined && ids.includes(alarm.id));
+      for (const { id } of rows) state.inbox.delete(id);
+      state.send({ goneInbox: rows.map(({ id }) => id) });
+      const over = { state: "dismissed", asks: false, decision: calls } as const;
+      return { alarms: rows.flatMap(({ alarm }) => (alarm ? [{ ...alarm, ...over }] : [])) };
     },
     "inbox.answered": ({ offset, limit }) => ({
       items: stored.slice(offset ?? 0, (offset ?? 0) + (limit ?? 50)),

@@ -61,6 +61,7 @@ export const pauseText = {
   task: {
     agentPaused: (agent: string) => `Not sent: new calls of ${agent} are paused. Resume it on the agent’s page.`,
     serverFrozen: (server: string) => `Not sent: ${server} is frozen. Thaw it on the server’s page.`,
+    alarm: () => "Not sent: an alarm asks whether calls like this are wanted. Decide in the inbox.",
     frozen: (server: string) => `Stands still: ${server} is frozen. Its time does not count.`,
   },
 } as const;

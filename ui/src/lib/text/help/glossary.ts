@@ -16,7 +16,7 @@ export const GLOSSARY = [
   {
     word: "Alarm",
     means:
-      "An agent does the same again and again; people are told once for each time that it goes on, and nothing is cancelled.",
+      "An agent does the same again and again; people are told once for each time that it goes on. A rule can let further calls wait or cancel open tasks.",
   },
   { word: "Arguments", means: "What a call gives to its tool, such as a path or a search." },
   {

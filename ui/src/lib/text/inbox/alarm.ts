@@ -23,10 +23,21 @@ export const alarmText = {
     `The alarm is raised at ${count(limit)}; a rule of the agent, server or tool can change that.`,
   twice: "A call whose result was the same as before counts twice.",
   goes: {
-    open: "It goes on until the agent stops. Nothing was cancelled.",
+    open: "It goes on until the agent stops.",
     ended: "It has stopped by itself.",
     dismissed: "It was dismissed.",
   } satisfies Record<AlarmDto["state"], string>,
+  /** What a rule has done about it. */
+  done: {
+    warn: "Nothing was cancelled.",
+    ask: "Further calls wait and are not sent until you decide.",
+    cancel: "A rule cancels the open tasks.",
+  } satisfies Record<AlarmDto["action"], string>,
+  send: "Send what waits",
+  sendWhat: "the calls leave, and the agent goes on",
+  drop: "Cancel what waits",
+  dropWhat: "the calls are never sent; the next ones count from the beginning",
+  decided: { send: "The calls are sent.", cancel: "The calls are cancelled." },
   can: "What you can do",
   dismiss: "Dismiss",
   dismissWhat: "you have seen it; nothing changes for the agent",
@@ -48,6 +59,11 @@ export const alarmText = {
       calls === 0 ? "Calls in a minute raise no alarm" : `${plural(calls, "call")} in a minute raise an alarm`,
     openCalls: (calls: number) =>
       calls === 0 ? "Calls at once raise no alarm" : `${plural(calls, "call")} at once raise an alarm`,
+    at: {
+      warn: "At an alarm, people are told",
+      ask: "At an alarm, further calls wait",
+      cancel: "At an alarm, open tasks are cancelled",
+    },
   },
 
   /** Of a rule. */
@@ -59,6 +75,13 @@ export const alarmText = {
     callsPerMinuteHint: "0 for no alarm",
     openCalls: "Calls at once",
     openCallsHint: "0 for no alarm",
+    at: "At an alarm",
+    then: {
+      "": "The default: tell people",
+      warn: "Tell people",
+      ask: "Further calls wait for a person",
+      cancel: "Cancel the open tasks",
+    },
     default: { sameCalls: "10 in 10 min", callsPerMinute: "300", openCalls: "64" },
     bad: {
       sameCalls: "Enter a number from 2 to 200 and a time up to 1 d, such as 20 in 10 min, or 0.",

@@ -19,13 +19,13 @@ words! {
         /// Time since a task last showed progress.
         Progress = "progress",
     }
-    /// What happens when a limit of time is reached.
+    /// What happens when a limit of time is reached, or an alarm is raised.
     AtRunLimit {
         /// People are told, and it continues.
         Warn = "warn",
-        /// A person decides, and it continues until then.
+        /// A person decides. A task continues until then; further calls that an alarm is about wait.
         Ask = "ask",
-        /// Its server is asked to cancel it.
+        /// Its server is asked to cancel it, or the open tasks that an alarm is about.
         Cancel = "cancel",
     }
     /// How wide the rule of a limit applies.

@@ -198,6 +198,9 @@ fn an_alarm_of_an_earlier_run_goes_on_and_no_second_one_begins() {
         last: crate::time::Timestamp::EPOCH,
         count: before.count,
         limit: before.limit,
+        action: crate::rule::RunAction::Warn,
+        rule: None,
+        decision: None,
         state: crate::agent::alarm::AlarmState::Open,
     };
     let mut restarted = Agent::new();

@@ -13,11 +13,13 @@ pub enum LimitKind {
     Time,
     /// Time since a task last showed progress; waiting for people is not counted.
     Progress,
+    /// Calls that an agent makes again and again, too often, or too many of at once: an alarm.
+    Calls,
 }
 
 impl LimitKind {
     /// All kinds, for reading words back.
-    const ALL: [Self; 3] = [Self::Tokens, Self::Time, Self::Progress];
+    const ALL: [Self; 4] = [Self::Tokens, Self::Time, Self::Progress, Self::Calls];
 
     /// Its word in JSON and the registry.
     #[must_use]
@@ -26,6 +28,7 @@ impl LimitKind {
             Self::Tokens => "tokens",
             Self::Time => "time",
             Self::Progress => "progress",
+            Self::Calls => "calls",
         }
     }
 
@@ -42,18 +45,20 @@ impl LimitKind {
             Self::Tokens => "tokenLimit",
             Self::Time => "timeLimit",
             Self::Progress => "progressLimit",
+            Self::Calls => "callLimit",
         }
     }
 }
 
-/// What happens when a task reaches a limit of time.
+/// What happens when a task reaches a limit of time, and when an alarm is raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunAction {
     /// People are notified, and it continues.
     Warn,
-    /// A person decides whether it may continue, which it does until then.
+    /// A person decides: whether the task may continue, which it does until then; or what becomes of the calls that an
+    /// alarm is about, of which further ones wait until then.
     Ask,
-    /// The task is cancelled.
+    /// The task is cancelled, or the open tasks that an alarm is about.
     Cancel,
 }
 
@@ -120,6 +125,21 @@ pub struct RuleSource {
     pub level: RuleLevel,
     /// The version of the rule when it was applied.
     pub version: u32,
+}
+
+impl RuleSource {
+    /// Names the rule, for notes: `the rule for this tool, version 3`.
+    #[must_use]
+    pub fn words(self) -> String {
+        format!("the rule for this {}, version {}", self.level.word(), self.version)
+    }
+}
+
+/// What happens at an alarm, with the rule that says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetAlarmAction {
+    pub action: RunAction,
+    pub rule: RuleSource,
 }
 
 /// A limit of time with the rule that it comes from.

@@ -54,7 +54,7 @@ impl TaskRunLimit {
 
     /// The rule in words, for notes: `the rule for this tool, version 3`.
     fn rule_words(&self) -> String {
-        format!("the rule for this {}, version {}", self.rule.level.word(), self.rule.version)
+        self.rule.words()
     }
 }
 

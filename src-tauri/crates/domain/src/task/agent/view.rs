@@ -122,6 +122,8 @@ const PAUSED: &str =
     "A person paused this agent. The call waits and has not been sent; it is sent when the pause ends.";
 const SERVER_PAUSED: &str =
     "A person paused the server. The call waits and has not been sent; it is sent when the pause ends.";
+const ALARM: &str = "This agent made calls like this one again and again, or too many of them. The call waits and has not been \
+     sent; a person decides whether it is.";
 const FROZEN: &str = "A person paused the server. The task goes on when the pause ends.";
 
 const WITHHELD: &str = "withheld";
@@ -257,6 +259,7 @@ fn work_message(handle: &TaskHandle) -> Option<String> {
     let paused = match (&handle.view, handle.frozen_since) {
         (ServerView::Gated { reason: GateReason::Paused, .. }, _) => Some(PAUSED),
         (ServerView::Gated { reason: GateReason::Frozen, .. }, _) => Some(SERVER_PAUSED),
+        (ServerView::Gated { reason: GateReason::Alarm, .. }, _) => Some(ALARM),
         (_, Some(_)) => Some(FROZEN),
         (_, None) => None,
     };

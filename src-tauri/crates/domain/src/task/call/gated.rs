@@ -68,14 +68,19 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
-    /// The person who ended the pause did not choose this call: it is cancelled, and its server never heard of it.
+    /// The person who decided about the calls that wait did not choose this one: it is cancelled, and its server never heard
+    /// of it.
     #[must_use]
     pub fn left_out(&self, by: &Decider, now: Timestamp) -> Transition {
         let unchanged = || Transition::none(self);
         if !self.may_leave_gate() {
             return unchanged();
         }
-        let Ok(cancelled) = self.cancel(by, Some("left out when the pause ended"), now) else { return unchanged() };
+        let why = match self.gated() {
+            Some((_, GateReason::Alarm)) => "it waited because of an alarm, and was not wanted",
+            Some((_, GateReason::Paused | GateReason::Frozen)) | None => "left out when the pause ended",
+        };
+        let Ok(cancelled) = self.cancel(by, Some(why), now) else { return unchanged() };
         let ended = cancelled.next.call_cancelled(now);
         let mut both = cancelled;
         both.next = ended.next;

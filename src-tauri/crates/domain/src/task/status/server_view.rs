@@ -98,10 +98,12 @@ pub enum GateReason {
     Paused,
     /// The processes of its server are frozen.
     Frozen,
+    /// An alarm asks a person about calls like it.
+    Alarm,
 }
 
 impl GateReason {
-    pub const ALL: [Self; 2] = [Self::Paused, Self::Frozen];
+    pub const ALL: [Self; 3] = [Self::Paused, Self::Frozen, Self::Alarm];
 
     /// Lower camel case word for JSON and the registry.
     #[must_use]
@@ -109,6 +111,7 @@ impl GateReason {
         match self {
             Self::Paused => "paused",
             Self::Frozen => "frozen",
+            Self::Alarm => "alarm",
         }
     }
 

@@ -50,6 +50,7 @@ pub(crate) const fn phase(task: &TaskDto) -> &'static str {
         match (task.phase.0, kind) {
             (Phase::Waiting, TaskPauseKind::AgentPaused) => return "Waiting: paused",
             (Phase::Waiting, TaskPauseKind::ServerFrozen) => return "Waiting: server frozen",
+            (Phase::Waiting, TaskPauseKind::Alarm) => return "Waiting: alarm",
             (Phase::Running, TaskPauseKind::Frozen) => return "Frozen",
             _ => {}
         }

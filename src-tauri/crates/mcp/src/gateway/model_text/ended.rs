@@ -90,6 +90,7 @@ pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
                 LimitKind::Tokens => ("A token limit", "it used too many tokens"),
                 LimitKind::Time => ("A time limit", "it ran too long"),
                 LimitKind::Progress => ("A progress limit", "it showed no progress for too long"),
+                LimitKind::Calls => ("An alarm", "calls like it were made again and again, or too many at once"),
             };
             let why = wish.reason.as_deref().unwrap_or(unsaid);
             format!(

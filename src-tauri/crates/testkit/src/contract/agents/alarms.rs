@@ -1,10 +1,11 @@
 //! An alarm is stored with its facts in one change, reads back as it was put, and those that are over go in time.
 
-use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm, CalledTool};
+use domain::agent::alarm::{AlarmDecision, AlarmKind, AlarmState, CallAlarm, CalledTool};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{AgentId, AlarmId, PersonId, ServerId};
 use domain::ports::change::Entity;
 use domain::ports::{AlarmUnit, Registry};
+use domain::rule::{RuleLevel, RuleSource, RunAction};
 use domain::time::Timestamp;
 
 fn at(millis: i64) -> Timestamp {
@@ -24,6 +25,9 @@ fn alarm(bits: u128, agent: u128, raised: i64) -> CallAlarm {
         last: at(raised + 1),
         count: 12,
         limit: 10,
+        action: RunAction::Warn,
+        rule: None,
+        decision: None,
         state: AlarmState::Open,
     }
 }
@@ -63,9 +67,13 @@ pub(crate) async fn check(registry: &dyn Registry) {
     }
     let kept = registry.alarms(10).await.expect("alarms");
     assert_eq!(kept, [third.clone(), second.clone(), of_other], "the oldest of its agent that is over goes");
-    let fourth = alarm(85, 91, 5);
+    let rule = Some(RuleSource { level: RuleLevel::Tool, version: 3 });
+    let fourth = CallAlarm { action: RunAction::Ask, rule, ..alarm(85, 91, 5) };
     registry.put_alarm(unit(&fourth, Verb::AlarmRaised)).await.expect("it is stored");
-    assert_eq!(registry.alarms(3).await, Ok(vec![fourth, third, second]), "and none that is open");
+    assert_eq!(registry.alarms(3).await, Ok(vec![fourth.clone(), third, second]), "and none that is open");
+    let decided = fourth.decided(AlarmDecision::Cancel, PersonId::new("ada"), at(70)).expect("it asks");
+    registry.put_alarm(unit(&decided, Verb::AlarmDismissed)).await.expect("the decision is stored");
+    assert_eq!(registry.alarm(decided.id).await, Ok(Some(decided)), "with its rule and what was decided");
     let facts_after = registry.facts().await.expect("facts").audit_rows;
-    assert_eq!(facts_after - facts_before, 7, "each change has its fact");
+    assert_eq!(facts_after - facts_before, 8, "each change has its fact");
 }

@@ -2,10 +2,11 @@
 //!
 //! It decides nothing: what an alarm means is in `domain::agent::alarm`.
 
-use domain::agent::alarm::{AlarmKind, AlarmState, CallAlarm, CalledTool};
+use domain::agent::alarm::{AlarmDecision, AlarmKind, AlarmState, CallAlarm, CalledTool};
 use domain::audit::AuditEvent;
 use domain::ids::{AlarmId, PersonId};
 use domain::ports::{AlarmUnit, RegistryError};
+use domain::rule::{RuleLevel, RuleSource, RunAction};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
@@ -30,6 +31,29 @@ struct AlarmBody {
     over: Option<i64>,
     /// Who dismissed it.
     by: Option<String>,
+    /// What is done about it; left out where it only warns, as in rows of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action: Option<String>,
+    /// The rule that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<AlarmRuleBody>,
+    /// What a person decided about the calls that waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decision: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AlarmRuleBody {
+    level: String,
+    version: u32,
+}
+
+impl AlarmRuleBody {
+    fn read(self) -> Result<RuleSource, DecodeError> {
+        let level = RuleLevel::from_word(&self.level).ok_or_else(|| DecodeError::new("level", "is not known"))?;
+        Ok(RuleSource { level, version: self.version })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,6 +111,9 @@ impl AlarmRow {
             limit: alarm.limit,
             over: over.map(Timestamp::as_millis),
             by,
+            action: (alarm.action != RunAction::Warn).then(|| alarm.action.word().to_owned()),
+            rule: alarm.rule.map(|rule| AlarmRuleBody { level: rule.level.word().to_owned(), version: rule.version }),
+            decision: alarm.decision.map(|decision| decision.word().to_owned()),
         };
         let plain =
             serde_json::to_vec(&body).map_err(|error| RegistryError::Other { operation, why: error.to_string() })?;
@@ -147,6 +174,16 @@ impl SqliteRegistry {
             ("dismissed", Some(by)) => AlarmState::Dismissed { at, by: PersonId::new(by) },
             _ => return Err(bad(DecodeError::new("state", "is not known"))),
         };
+        let action = match body.action {
+            None => RunAction::Warn,
+            Some(word) => RunAction::from_word(&word).ok_or_else(|| bad(DecodeError::new("action", "is not known")))?,
+        };
+        let decision = match body.decision {
+            None => None,
+            Some(word) => {
+                Some(AlarmDecision::from_word(&word).ok_or_else(|| bad(DecodeError::new("decision", "is not known")))?)
+            }
+        };
         Ok(CallAlarm {
             id: id.parse().map_err(|_| bad(DecodeError::new("id", "does not read as an id")))?,
             agent: agent.parse().map_err(|_| bad(DecodeError::new("agent", "does not read as an id")))?,
@@ -158,6 +195,9 @@ impl SqliteRegistry {
             last: Timestamp::from_millis(body.last),
             count: body.count,
             limit: body.limit,
+            action,
+            rule: body.rule.map(AlarmRuleBody::read).transpose().map_err(bad)?,
+            decision,
             state,
         })
     }
