@@ -266,6 +266,7 @@ impl Api {
             learned_timeout_ms: self.current_timeout(now.learned_timeout),
             connected,
             connected_since: now.connected_since.filter(|_| connected).map(iso),
+            // Exactly one definition: an agent has sessions while it is connected.
             sessions: if connected { self.sessions_of(id) } else { Vec::new() },
             ..facts
         }

@@ -1,10 +1,11 @@
 //! When agents were last active, how many calls they made, and what happens when one is gone.
 //!
-//! Kept in memory and flushed in batches (ruling 6). An agent without a connection that is silent for `orphan_after` is
-//! gone: its open tasks are marked, and unmarked when it returns. After a start every agent with open tasks counts as
-//! just gone. Who has access is in `snapshot.rs`.
+//! Kept in memory and flushed in batches (ruling 6). There is one definition of *connected* ([`Presence::connected`]): an
+//! agent that is not connected and silent for `orphan_after` is gone, so that its open tasks are marked, and unmarked when
+//! it returns. A session of which nothing is open is no connection. After a start every agent with open tasks counts as just
+//! gone. Who has access is in `snapshot.rs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub struct Presence {
     pub calls: u64,
     /// What its program says it is, `name version`.
     pub client: Option<String>,
-    /// Whether a stream of it is open, or it was active within `connected_for`.
+    /// Whether a stream of it is open (a bridge, a request, the stream of a session), or it was active within
+    /// `connected_for`. It has a session ([`Engine::agent_sessions`]) exactly while it is.
     pub connected: bool,
     /// Since when it is connected without a break; `None` when it is not.
     pub connected_since: Option<Timestamp>,
@@ -202,11 +204,24 @@ impl PresenceTable {
     fn moved(&self, core: &EngineCore) -> (Vec<AgentId>, Vec<AgentId>) {
         let (now, patience) = (Instant::now(), core.policy.gateway.orphan_after);
         let (mut back, mut gone) = (Vec::new(), Vec::new());
+        // Asked before the lock is taken: what answers has locks of its own.
+        let known: Vec<AgentId> = self.entries.lock().keys().copied().collect();
+        let streams: HashSet<AgentId> = known.into_iter().filter(|id| self.has_stream(*id)).collect();
+        let knows_streams = self.has_stream.get().is_some();
         for (id, entry) in self.entries.lock().iter_mut() {
+            if streams.contains(id) {
+                // An open bridge is here, also between two requests.
+                entry.back |= entry.reachability == Reachability::Gone;
+                entry.reachability = Reachability::Here;
+            }
             match entry.reachability {
                 Reachability::Here => {
                     if std::mem::take(&mut entry.back) {
                         back.push(*id);
+                    }
+                    // An idle session keeps nobody here.
+                    if knows_streams && !streams.contains(id) && !entry.is_recent(core) {
+                        entry.reachability = Reachability::Away(entry.last_active.unwrap_or(now));
                     }
                 }
                 Reachability::Away(since) => {

@@ -41,9 +41,10 @@ impl Engine {
         self.core.access.presences.set_sessions(Arc::new(sessions));
     }
 
-    /// The open sessions of an agent, the oldest first.
+    /// The open sessions of an agent, the oldest first; none while it is not connected, and one at least while it is.
     #[must_use]
     pub fn agent_sessions(&self, id: AgentId) -> Vec<AgentSession> {
+        let Some(presence) = self.presence(id).filter(|presence| presence.connected) else { return Vec::new() };
         let presences = &self.core.access.presences;
         let mut open = presences.sessions(id);
         let mut bridges = presences.bridges(id);
@@ -56,21 +57,16 @@ impl Engine {
                 session.opened = bridges.remove(own);
             }
         }
-        let presence = self.presence(id).filter(|presence| presence.connected);
-        let modern = |door, opened| AgentSession {
-            door,
-            program: presence.as_ref().and_then(|presence| presence.client.clone()),
-            opened,
-            last_request: presence.as_ref().and_then(|presence| presence.seen),
-        };
+        let modern =
+            |door, opened| AgentSession { door, program: presence.client.clone(), opened, last_request: presence.seen };
         open.extend(bridges.into_iter().map(|opened| modern(AgentDoor::Command, opened)));
         if open.is_empty() {
-            let since = presence.as_ref().and_then(|presence| presence.connected_since);
-            open.extend(since.map(|since| modern(AgentDoor::Http, since)));
+            let since = presence.connected_since.or(presence.seen);
+            open.extend(since.map(|since| modern(presence.door.unwrap_or(AgentDoor::Http), since)));
         }
         open.sort_by_key(|session| session.opened);
         if let [only] = open.as_mut_slice() {
-            only.last_request = only.last_request.or(presence.and_then(|presence| presence.seen));
+            only.last_request = only.last_request.or(presence.seen);
         }
         open
     }

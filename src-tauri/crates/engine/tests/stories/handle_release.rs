@@ -154,6 +154,34 @@ async fn an_agent_is_connected_while_a_stream_of_it_is_open_or_it_was_heard_with
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_is_gone_exactly_when_nothing_of_it_is_connected() {
+    let (world, server, id) = World::new().await;
+    world.engine.set_agent_streams(|_| false);
+    let (bridged, idle) = (world.agent(1).await, world.agent(2).await);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
+    server.reply_task("work", "t2", vec![PollReply::working()]);
+    let kept = world.handle_of(call(bridged, id, "work")).await;
+    let left = world.handle_of(call(idle, id, "work")).await;
+    let bridge = world.engine.agent_bridge(bridged);
+    // Its last request is over; the other one has a session that nothing comes through.
+    world.engine.agent_gone(bridged);
+    world.pass(world.policy.gateway.orphan_after * 3).await;
+    world.until(left, "orphaned", |handle| handle.is_orphaned()).await;
+    assert!(world.handle(kept).await.orphaned.is_none(), "its bridge is open, however long it says nothing");
+    let sessions = |agent| world.engine.agent_sessions(agent).len();
+    let is_connected = |agent| world.engine.presence(agent).expect("it was heard of").connected;
+    assert_eq!((is_connected(bridged), sessions(bridged)), (true, 1));
+    assert_eq!((is_connected(idle), sessions(idle)), (false, 0));
+    drop(bridge);
+    assert_eq!((is_connected(bridged), sessions(bridged)), (false, 0), "and both end together");
+    world.pass(world.policy.gateway.orphan_after * 2).await;
+    world.until(kept, "orphaned", |handle| handle.is_orphaned()).await;
+    let again = world.engine.agent_bridge(bridged);
+    world.until(kept, "back", |handle| !handle.is_orphaned()).await;
+    drop(again);
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_a_restart_an_agent_that_does_not_return_leaves_orphans() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
