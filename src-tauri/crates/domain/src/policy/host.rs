@@ -39,6 +39,8 @@ pub struct HostPolicy {
     pub lock_glance: Duration,
     /// Wait before a watching command connects to its core again. Judgement.
     pub attach_again: Duration,
+    /// A watching command waits so long for a core that ended. As long as the process of a server does (ruling 16).
+    pub core_wait: Duration,
     /// How often something that moves on a terminal is drawn. Judgement: smooth to the eye.
     pub draw_every: Duration,
     /// A command that has waited so long says what it waits for. Judgement: a second without a word looks broken.
@@ -128,6 +130,7 @@ impl Default for HostPolicy {
             attach_step: SECOND / 50,
             lock_glance: SECOND / 2,
             attach_again: SECOND,
+            core_wait: 10 * MINUTE,
             draw_every: SECOND / 10,
             say_waiting_after: SECOND / 2,
             small_file_bytes: 1_048_576,

@@ -50,12 +50,12 @@ impl ControlClient {
             .map_err(|error| different_version(format!("the core's answer to `{name}` cannot be read: {error}")))
     }
 
-    /// Opens the feed of what the token reaches, from now on.
+    /// Opens the feed of what the token reaches, after the event with this id or from now on.
     ///
     /// # Errors
     /// As [`ControlClient::request`]; that too many feeds are open.
-    pub(crate) async fn feed(&self) -> Result<ControlEvents, ApiError> {
-        Ok(ControlEvents::new(self.socket.control_feed(self.authorization.clone()).await?))
+    pub(crate) async fn feed(&self, after: Option<&str>) -> Result<ControlEvents, ApiError> {
+        Ok(ControlEvents::new(self.socket.control_feed(self.authorization.clone(), after).await?))
     }
 }
 

@@ -13,6 +13,8 @@ use crate::http::feed_lines::FeedLines;
 pub(crate) struct ControlEvents {
     lines: FeedLines,
     begun: EventText,
+    /// The place of the newest event, or of a silence after it.
+    place: Option<String>,
 }
 
 /// The lines of an event so far.
@@ -20,11 +22,17 @@ pub(crate) struct ControlEvents {
 struct EventText {
     name: String,
     data: String,
+    place: Option<String>,
 }
 
 impl ControlEvents {
     pub(crate) fn new(lines: FeedLines) -> Self {
-        Self { lines, begun: EventText::default() }
+        Self { lines, begun: EventText::default(), place: None }
+    }
+
+    /// Up to where it has told; `None` before it told anything.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.place.as_deref()
     }
 
     /// The next event; `None` when the core ended. Cancel-safe.
@@ -33,7 +41,16 @@ impl ControlEvents {
     /// When the core does not answer any more, or says what cannot be read.
     pub(crate) async fn next(&mut self) -> Result<Option<ControlFeedEvent>, ApiError> {
         while let Some(line) = self.lines.next().await {
-            if let Some(event) = self.begun.take_line(&line?)? {
+            let line = line?;
+            if let Some(place) = line.strip_prefix("id: ") {
+                self.begun.place = Some(place.to_owned());
+            }
+            let is_whole = line.is_empty();
+            let event = self.begun.take_line(&line)?;
+            if is_whole && let Some(place) = self.begun.place.take() {
+                self.place = Some(place);
+            }
+            if let Some(event) = event {
                 return Ok(Some(event));
             }
         }
@@ -52,7 +69,7 @@ impl EventText {
             }
             return Ok(None);
         }
-        let Self { name, data } = std::mem::take(self);
+        let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
         let event = match name.as_str() {
             "changed" => serde_json::from_str(&data).map(ControlFeedEvent::Changed),
             "readAgain" => serde_json::from_str(&data).map(ControlFeedEvent::ReadAgain),

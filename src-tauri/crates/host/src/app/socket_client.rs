@@ -31,6 +31,8 @@ pub struct SocketClient {
 
 /// A unix socket needs no host, but a URL does.
 const BASE: &str = "http://core";
+/// After which event a feed goes on.
+const LAST_EVENT_ID: &str = "last-event-id";
 
 impl SocketClient {
     /// Prepares the client. Whether there is a core shows at the first call.
@@ -79,12 +81,22 @@ impl SocketClient {
         self.request(call).await
     }
 
-    /// Opens the feed of the control API with the token in this header: server-sent events, line by line.
+    /// Opens the feed of the control API with the token in this header, after the event with this id or from now on:
+    /// server-sent events, line by line.
     ///
     /// # Errors
     /// As [`SocketClient::control_call`].
-    pub(crate) async fn control_feed(&self, authorization: HeaderValue) -> Result<FeedLines, ApiError> {
-        self.lines(self.client.get(format!("{BASE}/api/v1/feed")).header(AUTHORIZATION, authorization)).await
+    pub(crate) async fn control_feed(
+        &self,
+        authorization: HeaderValue,
+        after: Option<&str>,
+    ) -> Result<FeedLines, ApiError> {
+        let request = self.client.get(format!("{BASE}/api/v1/feed")).header(AUTHORIZATION, authorization);
+        let request = match after {
+            Some(after) => request.header(LAST_EVENT_ID, after),
+            None => request,
+        };
+        self.lines(request).await
     }
 
     /// A new sign-in link for the window in the browser, with its code.

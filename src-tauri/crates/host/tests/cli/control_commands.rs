@@ -201,6 +201,28 @@ fn a_program_watches_one_task_to_its_end_and_all_in_its_reach_until_its_token_en
 }
 
 #[test]
+fn a_program_goes_on_watching_its_task_when_the_core_is_killed_and_another_begins() {
+    let programs = Programs::open();
+    let file = programs.token("night-watch", &["--scope", "read", "--all"]);
+    let task = programs.home.call_taken("runaway", "{}");
+    let (mut all, mut one) = (programs.watching(&file, &[]), programs.watching(&file, &[&task]));
+    one.until(&task, "running");
+    programs.begun_in_sight_of(&mut all, &task);
+    let Programs { home, _core: core } = programs;
+    core.kill();
+    let core = home.serve();
+    let programs = Programs { home, _core: core };
+    programs.home.ok(&["tasks", "cancel", &task, "--wait"]);
+    one.until(&task, "cancelled");
+    let ended = one.ended();
+    assert_eq!(ended.code, Some(1), "it watched the task to its end: {ended:?}");
+    assert!(ended.err.contains("The core ended; waiting for a new one"), "it says what it waits for: {ended:?}");
+    all.until(&task, "cancelled");
+    programs.home.ok(&["control", "revoke", "night-watch"]);
+    assert_eq!(all.ended().code, Some(5), "and the token still ends it");
+}
+
+#[test]
 fn a_token_that_ends_nothing_more_says_what_is_wrong_and_the_way_out() {
     let programs = Programs::open();
     let limits = ["--scope", "cancel", "--all", "--per-call", "1", "--per-hour", "1", "--needs-reason"];

@@ -1,7 +1,7 @@
 //! `taskwarden tasks watch` for a supervisor program with its control token: a line for each change that its feed tells of.
 //!
-//! The feed has ids and phases; of one task the rest is read when it changed. It ends with the core and with the token:
-//! what changes after that is in nobody's reach.
+//! The feed has ids and phases; of one task the rest is read when it changed. A core that ended is waited for, and the feed
+//! goes on after its last event. It ends with the token.
 
 use std::time::Duration;
 
@@ -19,37 +19,52 @@ use crate::app::control_events::ControlEvents;
 use crate::cli::output::exit_code::{CommandResult, DONE, FAILED, INTERRUPTED};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{one_line, short_id};
+use crate::cli::tasks::task_feed::CoreWait;
+use crate::config::Config;
 
 /// Watches one task until it ends, or all in reach until Ctrl-C.
 pub(super) async fn run(
     id: Option<String>,
     limit: Option<Duration>,
     program: &ControlClient,
+    config: &Config,
     screen: &Screen,
 ) -> CommandResult {
     match id {
-        Some(id) => until(limit, &id, screen, one(&id, program, screen)).await,
+        Some(id) => until(limit, &id, screen, one(&id, program, config, screen)).await,
         None => {
             tokio::select! {
-                ended = all(program, screen) => ended,
+                ended = all(program, config, screen) => ended,
                 _ = tokio::signal::ctrl_c() => Ok(INTERRUPTED),
             }
         }
     }
 }
 
-async fn one(id: &str, program: &ControlClient, screen: &Screen) -> CommandResult {
+async fn one(id: &str, program: &ControlClient, config: &Config, screen: &Screen) -> CommandResult {
     // That it is not in reach is said before a feed is opened. The feed is older than the first reading that counts.
     read(id, program).await?;
-    let mut feed = program.feed().await?;
+    let mut feed = WatchedFeed::open(program, config, screen).await?;
     let mut last = String::new();
+    let mut is_read = true;
     loop {
-        match next(&mut feed).await? {
-            ControlFeedEvent::Changed(changes) if changes.tasks.iter().all(|task| task.id != id) => continue,
-            ControlFeedEvent::Changed(_) | ControlFeedEvent::ReadAgain(_) => {}
-            ControlFeedEvent::Ended(note) => return Err(token_ended(&note)),
+        if is_read {
+            match feed.next().await? {
+                ControlFeedEvent::Changed(changes) if changes.tasks.iter().all(|task| task.id != id) => continue,
+                ControlFeedEvent::Changed(_) | ControlFeedEvent::ReadAgain(_) => {}
+                ControlFeedEvent::Ended(note) => return Err(token_ended(&note)),
+            }
         }
-        let task = read(id, program).await?;
+        // What an event told of is read in any case, also from the next core: the event does not come again.
+        let task = match read(id, program).await {
+            Err(error) if error.code == Code::NoCore => {
+                is_read = false;
+                feed.lose(Some(&error)).await?;
+                continue;
+            }
+            task => task?,
+        };
+        is_read = true;
         let told = format!("{} {} {:?}", task.phase, task.open_requests, task.cancel_state);
         if told != last {
             print(&task, screen)?;
@@ -69,14 +84,14 @@ async fn one(id: &str, program: &ControlClient, screen: &Screen) -> CommandResul
     }
 }
 
-async fn all(program: &ControlClient, screen: &Screen) -> CommandResult {
-    let mut feed = program.feed().await?;
+async fn all(program: &ControlClient, config: &Config, screen: &Screen) -> CommandResult {
+    let mut feed = WatchedFeed::open(program, config, screen).await?;
     if screen.can_draw() {
         screen.note("Watching all tasks in the reach of this control token. Press Ctrl-C to stop.");
     }
     let mut has_begun = false;
     loop {
-        match next(&mut feed).await? {
+        match feed.next().await? {
             ControlFeedEvent::Changed(changes) => {
                 for task in &changes.tasks {
                     if screen.is_json() {
@@ -100,15 +115,57 @@ async fn all(program: &ControlClient, screen: &Screen) -> CommandResult {
     }
 }
 
-/// The next event; that there is none any more is an error.
-async fn next(feed: &mut ControlEvents) -> Result<ControlFeedEvent, ApiError> {
-    feed.next().await?.ok_or_else(|| {
-        ApiError::new(
-            Code::NoCore,
-            "the core ended, and the feed with it",
-            "Watch again when a core runs: nothing that was recorded is lost.",
-        )
-    })
+/// The feed of a token, across restarts of the core.
+struct WatchedFeed<'a> {
+    program: &'a ControlClient,
+    /// `None` while no core is reached.
+    events: Option<ControlEvents>,
+    /// Up to where the feed told before the core was lost.
+    place: Option<String>,
+    core: CoreWait<'a>,
+}
+
+impl<'a> WatchedFeed<'a> {
+    /// Opens it. The first connection has to work: without a core there is nothing to wait for.
+    async fn open(program: &'a ControlClient, config: &Config, screen: &'a Screen) -> Result<Self, ApiError> {
+        let events = Some(program.feed(None).await?);
+        Ok(Self { program, events, place: None, core: CoreWait::new(config, screen) })
+    }
+
+    /// The next event.
+    async fn next(&mut self) -> Result<ControlFeedEvent, ApiError> {
+        loop {
+            let Some(events) = &mut self.events else {
+                self.connect().await?;
+                continue;
+            };
+            match events.next().await {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) => self.lose(None).await?,
+                Err(error) if error.code == Code::NoCore => self.lose(Some(&error)).await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), ApiError> {
+        match self.program.feed(self.place.as_deref()).await {
+            Ok(events) => {
+                self.core.back();
+                self.events = Some(events);
+                Ok(())
+            }
+            Err(error) if error.code == Code::NoCore => self.core.lost(Some(&error)).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn lose(&mut self, error: Option<&ApiError>) -> Result<(), ApiError> {
+        if let Some(place) = self.events.take().and_then(|events| events.place().map(str::to_owned)) {
+            self.place = Some(place);
+        }
+        self.core.lost(error).await
+    }
 }
 
 fn token_ended(note: &ControlFeedNote) -> ApiError {

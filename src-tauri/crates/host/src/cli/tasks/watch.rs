@@ -35,7 +35,7 @@ pub(crate) struct WatchArgs {
 
 pub(crate) async fn run(input: WatchArgs, config: &Config, screen: &Screen) -> CommandResult {
     if let Some(program) = input.token.client(config)? {
-        return control_watch::run(input.id, seconds(input.timeout)?, &program, screen).await;
+        return control_watch::run(input.id, seconds(input.timeout)?, &program, config, screen).await;
     }
     let core = CoreClient::attach(config)?;
     match input.id {
