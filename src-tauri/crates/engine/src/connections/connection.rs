@@ -92,6 +92,8 @@ pub(crate) struct ServerConnection {
     commits: Arc<CommitSignal>,
     /// At most this many deliveries at a time; reads have slots of their own (ruling 12).
     pub(crate) delivery_slots: Arc<Semaphore>,
+    /// Cancels that are recorded as leaving and have not left, so that many share a commit and none says so long before.
+    pub(crate) leaving_cancels: Semaphore,
     calls: Mutex<CallTable>,
     facts: RwLock<ServerFacts>,
     /// Questions without room in this run, over all connections to the server; kept on the shared one.
@@ -129,6 +131,7 @@ impl ServerConnection {
             health: watch::Sender::new(ServerHealth::Unknown),
             commits,
             delivery_slots: Arc::new(Semaphore::new(policy.deliveries_per_server)),
+            leaving_cancels: Semaphore::new(policy.control.tasks_per_commit),
             calls: Mutex::default(),
             facts: RwLock::new(ServerFacts::default()),
             refused_questions: Mutex::new(None),

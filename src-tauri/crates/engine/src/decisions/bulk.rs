@@ -1,7 +1,7 @@
 //! Asks many tasks to end at once: a plan fixes them, its operation asks each.
 //!
-//! The operation is on record before the first task is asked, and how far it came after each group, so that a restart
-//! goes on where it was; asking twice is refused by the task itself. Cancels leave in their own lane (`deliver.rs`).
+//! The operation is on record before the first task is asked. How far it came is stored while the next group is asked, so
+//! that a restart goes on a group or two before; asking twice is refused by the task itself. Cancels leave in their own lane (`deliver.rs`).
 //! Which tasks a caller may choose is the api's.
 
 use std::collections::HashMap;
@@ -160,6 +160,7 @@ fn work_on(core: &Arc<EngineCore>, plan: BulkPlan) -> watch::Receiver<Arc<BulkPl
 /// Asks one group after the other. What cannot be recorded is tried again; at the end of the core it is left to the next.
 async fn run(core: &Arc<EngineCore>, mut plan: BulkPlan, shown: &watch::Sender<Arc<BulkPlan>>) {
     let mut failures = 0;
+    let mut is_stored = true;
     loop {
         let (act, Some(operation)) = (plan.act, plan.operation.clone()) else { return };
         // A revoked token stops after the current task, so its tasks are asked one by one.
@@ -172,31 +173,27 @@ async fn run(core: &Arc<EngineCore>, mut plan: BulkPlan, shown: &watch::Sender<A
             operation.cut_short = Some(why.to_owned());
             return end(core, plan, shown).await;
         }
-        let asked: Vec<(HandleId, Result<Asked, EngineError>)> = stream::iter(group)
+        let asking = stream::iter(group)
             .map(|id| {
                 let operation = &operation;
                 async move { (id, ask(core, id, act, operation).await) }
             })
             .buffered(core.policy.control.tasks_per_commit)
-            .collect()
-            .await;
+            .collect::<Vec<(HandleId, Result<Asked, EngineError>)>>();
+        let storing = async { if is_stored { Ok(()) } else { store(core, &plan, Vec::new()).await } };
+        let (asked, stored) = tokio::join!(asking, storing);
+        is_stored |= stored.is_ok();
         let done: Result<Vec<_>, EngineError> =
             asked.into_iter().map(|(id, outcome)| outcome.map(|asked| (id, asked))).collect();
-        let stored = match done {
-            Ok(done) => {
-                let mut next = plan.clone();
-                if let Some(operation) = next.operation.as_mut() {
-                    operation.note(done);
-                }
-                store(core, &next, Vec::new()).await.map(|()| next)
+        let done = done.map(|done| {
+            if let Some(operation) = plan.operation.as_mut() {
+                operation.note(done);
             }
-            Err(error) => Err(error),
-        };
-        match stored {
-            Ok(next) => {
-                (plan, failures) = (next, 0);
-                shown.send_replace(Arc::new(plan.clone()));
-            }
+            is_stored = false;
+            shown.send_replace(Arc::new(plan.clone()));
+        });
+        match done.and(stored) {
+            Ok(()) => failures = 0,
             Err(EngineError::Stopping | EngineError::Registry(RegistryError::Closed)) => return,
             Err(error) => {
                 failures += 1;

@@ -1,12 +1,16 @@
 //! Plans: which tasks are asked, and who they name in the audit log.
 
+use std::time::Duration;
+
 use domain::audit::{Actor, Verb};
 use domain::ids::HandleId;
+use domain::policy::Policy;
+use domain::task::TaskHandle;
 use domain::task::cancel::plan::{BulkAct, BulkPlan, BulkResult, PlanRefused};
 use domain::task::status::Intent;
 use engine::{EngineError, NewPlan, RunPlan};
-use testkit::build::person;
-use testkit::scripted::PollReply;
+use testkit::build::{http_server, person};
+use testkit::scripted::{EngineAction, OnCancel, PollReply};
 
 use crate::world::World;
 
@@ -73,4 +77,31 @@ async fn a_plan_that_has_expired_or_has_nothing_open_asks_nothing() {
     assert_eq!(refused, Err(EngineError::PlanRefused(PlanRefused::Expired)));
     let task = world.registry.handle(open).await.expect("it reads").expect("a task");
     assert_eq!(task.intent, Intent::None, "nothing was asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancels_that_wait_for_the_lane_of_their_server_are_recorded_together() {
+    let policy = Policy { deliveries_per_server: 1, ..Policy::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), policy).await;
+    world.until_up(id).await;
+    let mut tasks = Vec::new();
+    for number in 0..5 {
+        server.reply_task("build", &format!("t{number}"), vec![PollReply::working()]);
+        tasks.push(world.try_call(id, "build").await.expect("it is taken"));
+    }
+    for task in &tasks {
+        world.until(*task, "it is a task", |task| task.view.task().is_some()).await;
+    }
+    server.on_cancel(OnCancel::Ignore);
+    server.takes(Duration::from_secs(10));
+    let made = plan(&world, BulkAct::Cancel, tasks.clone()).await;
+    world.engine.run_plan(run(&made)).await.expect("it begins");
+    for task in &tasks {
+        let is_leaving = |task: &TaskHandle| task.cancel_request().is_some_and(|request| request.sent.is_some());
+        world.until(*task, "its cancel is recorded as leaving", is_leaving).await;
+    }
+    let sent = || server.times(|act| matches!(act, EngineAction::Cancel(_))).len();
+    assert_eq!(sent(), 1, "one at a time is in the lane");
+    world.pass(Duration::from_secs(60)).await;
+    assert_eq!(sent(), 5, "and each is sent once");
 }

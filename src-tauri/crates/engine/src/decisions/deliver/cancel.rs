@@ -9,6 +9,7 @@ use domain::ids::UpstreamTaskId;
 use domain::ports::UpstreamError;
 use domain::task::TaskHandle;
 use domain::task::status::{Delivery, Intent, ServerView};
+use tokio::sync::SemaphorePermit;
 
 use super::route::{DeliveryOutcome, DeliveryRoute, retry};
 use crate::connections::connection::PollRequest;
@@ -61,10 +62,10 @@ pub(crate) async fn send(route: &DeliveryRoute, handle: &TaskHandle) -> Delivery
 }
 
 async fn cancel_task(route: &DeliveryRoute, handle: &TaskHandle, task: UpstreamTaskId) -> DeliveryOutcome {
-    let Ok(lane) = route.connection.delivery_slots.acquire().await else { return DeliveryOutcome::Unconnected };
-    if !mark_sent(route, handle).await {
-        return DeliveryOutcome::Clear;
-    }
+    let lane = match begin_sending(route, handle).await {
+        Ok(lane) => lane,
+        Err(outcome) => return outcome,
+    };
     let outcome = route.core.ask(route.live.upstream.cancel(task)).await;
     drop(lane);
     match outcome {
@@ -91,10 +92,10 @@ async fn cancel_task(route: &DeliveryRoute, handle: &TaskHandle, task: UpstreamT
 async fn cancel_call_in_flight(route: &DeliveryRoute, handle: &TaskHandle) -> DeliveryOutcome {
     // Without a flight its end is just being stored.
     let Some(in_flight) = route.connection.in_flight_call(handle.id) else { return DeliveryOutcome::Again(None) };
-    let Ok(lane) = route.connection.delivery_slots.acquire().await else { return DeliveryOutcome::Unconnected };
-    if !mark_sent(route, handle).await {
-        return DeliveryOutcome::Clear;
-    }
+    let lane = match begin_sending(route, handle).await {
+        Ok(lane) => lane,
+        Err(outcome) => return outcome,
+    };
     let reason = match &handle.intent {
         Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request.reason.clone(),
         Intent::None | Intent::Unwatched { .. } => None,
@@ -112,6 +113,27 @@ async fn cancel_call_in_flight(route: &DeliveryRoute, handle: &TaskHandle) -> De
         }
         Err(error) => failed(route, handle, &error).await,
     }
+}
+
+/// Permission to send one cancel.
+struct CancelLane<'a> {
+    _leaving: SemaphorePermit<'a>,
+    _lane: SemaphorePermit<'a>,
+}
+
+/// Records that a cancel leaves, and waits for its place in the lane. The commit is waited for outside the lane: inside, a
+/// lane of 16 would share each commit among 16 cancels, and 1,000 would take sixty commits one after the other. `Err` is
+/// how the delivery ended, where there is nothing to send any more.
+async fn begin_sending<'a>(route: &'a DeliveryRoute, handle: &TaskHandle) -> Result<CancelLane<'a>, DeliveryOutcome> {
+    let closed = |_| DeliveryOutcome::Unconnected;
+    let leaving = route.connection.leaving_cancels.acquire().await.map_err(closed)?;
+    if !mark_sent(route, handle).await {
+        return Err(DeliveryOutcome::Clear);
+    }
+    let lane = route.connection.delivery_slots.acquire().await.map_err(closed)?;
+    // It may have ended while the lane was full.
+    let is_due = route.core.ledger.held(handle.id).is_some_and(|handle| handle.is_cancel_due());
+    if is_due { Ok(CancelLane { _leaving: leaving, _lane: lane }) } else { Err(DeliveryOutcome::Clear) }
 }
 
 /// Records that it leaves now, before it does. False when there is nothing to send any more.
