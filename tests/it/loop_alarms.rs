@@ -101,3 +101,50 @@ fn a_rule_turns_the_alarm_of_a_tool_off() {
     let raised = until(&gate, "the other number still counts", &["open"]);
     assert_eq!(raised[0]["kind"], "callRate", "and equal calls of this tool do not: {raised:#?}");
 }
+
+#[test]
+fn further_calls_of_a_loop_wait_where_a_rule_says_so_until_a_person_sends_or_cancels_them() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    let gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("order-bot");
+    let set = gate.home().run(["rules", "set", "--server", "recorder", "--tool", "quick", "--alarm", "ask"]);
+    assert_eq!(set.code, 0, "{}", set.err);
+    // Equal results count twice: six are enough, and none before the sixth.
+    same_calls(&Agent::new(&gate.url("recorder"), &token), 6);
+    let raised = until(&gate, "the loop is told", &["open"]);
+    assert_eq!((&raised[0]["asks"], &raised[0]["action"]), (&json!(true), &json!("ask")), "{raised:#?}");
+    let id = raised[0]["id"].as_str().expect("an id");
+    let inbox = gate.home().run(["inbox"]);
+    assert!(inbox.out.contains("taskwarden alarms send"), "the inbox has the way on: {}", inbox.out);
+    let dismissed = gate.home().run(["alarms", "dismiss", id]);
+    assert_eq!(dismissed.code, 5, "calls wait because of it: {}", dismissed.err);
+
+    let made = gate.home().run(["control", "add", "night-watch", "--scope", "read", "--all"]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let file = gate.home().path().join("night-watch.token");
+    std::fs::write(&file, made.out).expect("a file");
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("permissions");
+    let file = file.to_str().expect("a path of letters");
+    let seen = gate.home().run(["alarms", "list", "--token-file", file, "--json"]);
+    let seen: Value = serde_json::from_str(&seen.out).expect("JSON");
+    assert_eq!(seen["alarms"][0]["id"], json!(id), "a program reads it: {seen:#}");
+    let decides = gate.home().run(["alarms", "send", id, "--token-file", file]);
+    assert_eq!(decides.code, 2, "and decides nothing: {}", decides.err);
+
+    std::thread::scope(|threads| {
+        let waits = threads.spawn(|| same_calls(&Agent::new(&gate.url("recorder"), &token), 1));
+        wait_for(
+            "the next call waits",
+            || gate.home().run(["tasks", "list"]).out.contains("Waiting: alarm").then_some(()),
+            || gate.home().core_log(),
+        );
+        let sent = gate.home().run(["alarms", "send", id]);
+        assert_eq!(sent.code, 0, "{}", sent.err);
+        waits.join().expect("the call that waited is answered");
+    });
+    let decided = &alarms(&gate)[0];
+    assert_eq!((&decided["state"], &decided["decision"]), (&json!("dismissed"), &json!("send")), "{decided:#}");
+}

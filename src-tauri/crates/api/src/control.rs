@@ -5,6 +5,7 @@
 //! `caller.rs` is who asks, `answers.rs` a call from its text to its status, `feed.rs` what says that something changed,
 //! `openapi.rs` the document.
 
+pub mod alarms;
 mod answers;
 mod caller;
 pub mod feed;

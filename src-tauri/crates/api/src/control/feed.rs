@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::pin::Pin;
 
-use domain::ids::{HandleId, PauseId, Seq};
+use domain::ids::{AlarmId, HandleId, PauseId, Seq};
 use domain::server::halt::{Halt, HaltedBy};
 use domain::server::pause::Pause;
 use engine::{ChangeFrame, Engine};
@@ -33,6 +33,9 @@ pub struct ControlChanges {
     pub halt: bool,
     /// Pauses that this token began: `pauses.list` has them.
     pub pauses: bool,
+    /// Alarms in reach: `alarms.list` has them.
+    #[serde(default)]
+    pub alarms: bool,
 }
 
 /// A task that began or changed.
@@ -76,13 +79,15 @@ struct FeedReach {
     caller: ControlCaller,
 }
 
-/// What this token brought to a stand.
+/// What this token brought to a stand, and the alarms in its reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct OwnOrders {
     /// Whether it took part in the halt in force.
     halt: bool,
     /// Its pauses in force.
     pauses: BTreeSet<PauseId>,
+    /// Alarms in its reach, each with its state and how often its calls were counted.
+    alarms: BTreeSet<(AlarmId, &'static str, u32)>,
 }
 
 /// Halts that are looked at for a program that was away. Judgement: more than there are in a day.
@@ -187,17 +192,19 @@ impl OpenFeed {
         for id in &frame.handles {
             changes.tasks.extend(self.reach.task(*id).await?);
         }
-        if frame.halts || !frame.agents.is_empty() || !frame.servers.is_empty() {
+        if frame.halts || frame.alarms || !frame.agents.is_empty() || !frame.servers.is_empty() {
             let now = self.reach.own_orders().await?;
             match self.known.replace(now.clone()) {
                 Some(known) => {
                     // Also when only its tasks changed.
                     changes.halt = frame.halts && (known.halt || now.halt);
                     changes.pauses = known.pauses != now.pauses;
+                    changes.alarms = known.alarms != now.alarms;
                 }
                 None => {
                     changes.halt = frame.halts && self.reach.took_part_in_halts().await?;
                     changes.pauses = self.reach.has_made_pauses().await?;
+                    changes.alarms = frame.alarms && !now.alarms.is_empty();
                 }
             }
         }
@@ -222,7 +229,10 @@ impl FeedReach {
         let halt = newest.is_some_and(|halt| !halt.is_over() && self.is_in(&halt));
         let pauses = self.api.registry.pauses().await?.into_iter();
         let pauses = pauses.filter(|pause| pause.is_in_force() && self.has_begun(pause)).map(|pause| pause.id);
-        Ok(OwnOrders { halt, pauses: pauses.collect() })
+        let alarms = self.api.kept_alarms().await?.into_iter();
+        let alarms = alarms.filter(|alarm| self.caller.token.reaches_alarm(alarm));
+        let alarms = alarms.map(|alarm| (alarm.id, alarm.state.word(), alarm.count)).collect();
+        Ok(OwnOrders { halt, pauses: pauses.collect(), alarms })
     }
 
     /// Whether this token gave an order of a halt in force or of one before.

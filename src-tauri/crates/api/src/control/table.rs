@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::alarms::ControlAlarmList;
 use super::caller::ControlCaller;
 use super::halts::ControlHaltShown;
 use super::pauses::{ControlPause, ControlPauseList};
@@ -97,6 +98,8 @@ control_calls! {
         "Lets new calls of an agent wait, or freezes the processes of a local server. Only a person ends it.";
     "pauses.list" reads Read control_pause_list: Nothing => ControlPauseList,
         "The pauses in force that this token began.";
+    "alarms.list" reads Read control_alarm_list: Nothing => ControlAlarmList,
+        "Alarms about agents that do the same again and again, in reach. Only a person decides about calls that wait.";
 }
 
 /// The same for a name that nobody knows and for a call that the token does not open.

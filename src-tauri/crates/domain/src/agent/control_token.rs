@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::agent::TokenDigest;
+use crate::agent::alarm::{AlarmKind, CallAlarm, CalledTool};
 use crate::ids::{AgentId, ControlTokenId, PersonId, ServerId};
 use crate::server::halt::HaltSubject;
 use crate::task::TaskHandle;
@@ -135,6 +136,23 @@ impl ControlToken {
                 || tools.iter().any(|one| one.server == task.server && task.tool.as_deref() == Some(&*one.tool)))
     }
 
+    /// Whether an alarm is about nothing but calls in its reach. One that counts all calls of an agent needs the whole agent.
+    #[must_use]
+    pub fn reaches_alarm(&self, alarm: &CallAlarm) -> bool {
+        let ControlReach { agents: _, servers, tools, own_tasks: _ } = &self.reach;
+        let reaches = |called: &CalledTool| {
+            (servers.is_empty() || servers.contains(&called.server))
+                && (tools.is_empty()
+                    || tools.iter().any(|one| one.server == called.server && *one.tool == *called.tool))
+        };
+        match alarm.kind {
+            AlarmKind::CallRate | AlarmKind::OpenCalls => self.reaches_all_of(&HaltSubject::Agent(alarm.agent)),
+            AlarmKind::SameCall | AlarmKind::Alternating | AlarmKind::SameError => {
+                self.knows_agent(alarm.agent) && reaches(&alarm.called) && alarm.other.as_ref().is_none_or(reaches)
+            }
+        }
+    }
+
     /// Whether everything that a halt of this would cover is in its reach.
     #[must_use]
     pub fn reaches_all_of(&self, subject: &HaltSubject) -> bool {
@@ -245,6 +263,42 @@ mod tests {
         let over = Timestamp::from_millis(20);
         assert_eq!(timed.ended(at), Some(ControlTokenEnd::TimeOver(over)), "the end of its time is named");
         assert_eq!(timed.ended(Timestamp::from_millis(9)), Some(ControlTokenEnd::ClockBehind));
+    }
+
+    #[test]
+    fn an_alarm_is_in_reach_only_when_all_that_it_is_about_is() {
+        let called = |server: u128, tool: &str| CalledTool { server: ServerId::from_random(server), tool: tool.into() };
+        let alarm = |kind, other| CallAlarm {
+            id: crate::ids::AlarmId::from_random(1),
+            agent: agent(1),
+            kind,
+            called: called(5, "search"),
+            other,
+            since: Timestamp::EPOCH,
+            raised: Timestamp::EPOCH,
+            last: Timestamp::EPOCH,
+            count: 10,
+            limit: 10,
+            action: crate::rule::RunAction::Warn,
+            rule: None,
+            decision: None,
+            state: crate::agent::alarm::AlarmState::Open,
+        };
+        let within = |reach| ControlToken { reach, ..token() };
+        let same = alarm(AlarmKind::SameCall, None);
+        let two = alarm(AlarmKind::Alternating, Some(called(6, "read")));
+        let all = alarm(AlarmKind::CallRate, None);
+        let of_server =
+            within(ControlReach { servers: BTreeSet::from([ServerId::from_random(5)]), ..ControlReach::default() });
+        assert!(of_server.reaches_alarm(&same));
+        assert!(!of_server.reaches_alarm(&two), "the other call is on a server out of reach");
+        assert!(!of_server.reaches_alarm(&all), "it counts calls to all servers");
+        let of_agent = within(ControlReach { agents: BTreeSet::from([agent(1)]), ..ControlReach::default() });
+        assert!([&same, &two, &all].into_iter().all(|alarm| of_agent.reaches_alarm(alarm)));
+        let of_other = within(ControlReach { agents: BTreeSet::from([agent(2)]), ..ControlReach::default() });
+        assert!([&same, &two, &all].into_iter().all(|alarm| !of_other.reaches_alarm(alarm)));
+        let held = ControlToken { owner: Some(agent(1)), ..token() };
+        assert!(!held.reaches_alarm(&same), "nor one about the agent that holds it");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use api::calls::Nothing;
 use api::calls::alarms::{AlarmList, DecideAlarms, DismissAlarms};
+use api::control::alarms::{ControlAlarm, ControlAlarmList};
 use api::dto::alarm::{AlarmDecisionDto, AlarmDto, AlarmStateDto};
 use api::dto::moment;
 use api::format::alarm::{called, what};
@@ -13,7 +14,9 @@ use clap::{Args, Subcommand};
 use super::output::screen::Screen;
 use super::output::sentences::{self, one_line, short_id};
 use super::output::table::{self, TableLayout, text};
+use crate::app::control_client::ControlClient;
 use crate::app::core_client::CoreClient;
+use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
 
@@ -35,6 +38,8 @@ pub(crate) struct ListAlarmsArgs {
     /// Also alarms that were dismissed.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 #[derive(Debug, Args)]
@@ -46,7 +51,10 @@ pub(crate) struct AlarmIdArgs {
 
 pub(crate) async fn run(command: AlarmsCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        AlarmsCommand::List(ListAlarmsArgs { all }) => {
+        AlarmsCommand::List(ListAlarmsArgs { all, token }) => {
+            if let Some(program) = token.client(config)? {
+                return list_in_reach(&program, all, screen).await;
+            }
             let core = CoreClient::attach_or_read(config).await?;
             let mut list: AlarmList = core.request("alarms.list", &Nothing {}).await?;
             list.alarms.retain(|alarm| all || alarm.state != AlarmStateDto::Dismissed);
@@ -59,6 +67,37 @@ pub(crate) async fn run(command: AlarmsCommand, config: &Config, screen: &Screen
         AlarmsCommand::Send(AlarmIdArgs { ids }) => decide(ids, AlarmDecisionDto::Send, config, screen).await,
         AlarmsCommand::Cancel(AlarmIdArgs { ids }) => decide(ids, AlarmDecisionDto::Cancel, config, screen).await,
     }
+}
+
+/// The alarms that a supervisor program reaches.
+async fn list_in_reach(program: &ControlClient, all: bool, screen: &Screen) -> CommandResult {
+    let mut list: ControlAlarmList = program.request("alarms.list", &Nothing {}).await?;
+    list.alarms.retain(|alarm| all || alarm.state != AlarmStateDto::Dismissed.as_str());
+    if screen.is_json() {
+        return screen.json(&list);
+    }
+    if list.alarms.is_empty() {
+        screen.line("No alarms in reach of this control token.");
+        return Ok(DONE);
+    }
+    let whole = !screen.is_terminal();
+    let row = |alarm: &ControlAlarm| {
+        vec![
+            text(short_id(&alarm.id, whole)),
+            text(if alarm.asks { "asks" } else { alarm.state.as_str() }),
+            text(one_line(&alarm.agent)),
+            text(alarm.kind.clone()),
+            text(alarm.count.to_string()),
+            text(one_line(&format!("{} of {}", alarm.called.tool, alarm.called.server))),
+        ]
+    };
+    let layout = TableLayout {
+        header: &["ID", "STATE", "AGENT", "KIND", "CALLS", "TOOL"],
+        cut: &["TOOL", "AGENT"],
+        spare: &["CALLS", "TOOL"],
+    };
+    table::print(screen, layout, list.alarms.iter().map(row).collect());
+    Ok(DONE)
 }
 
 async fn decide(ids: Vec<String>, calls: AlarmDecisionDto, config: &Config, screen: &Screen) -> CommandResult {

@@ -102,7 +102,7 @@ mod tests {
     async fn what_is_out_of_reach_moves_the_place_and_says_nothing_else() {
         let every = Duration::from_secs(3);
         let task = ControlTaskChange { id: "hdl_1".into(), phase: "running".into(), over: false };
-        let changes = ControlChanges { tasks: vec![task], halt: false, pauses: true };
+        let changes = ControlChanges { tasks: vec![task], halt: false, pauses: true, alarms: false };
         let note = ControlFeedNote { why: "its control token was revoked".into() };
         let items = [
             (1, 4, Some(ControlFeedEvent::Changed(changes))),
@@ -117,7 +117,7 @@ mod tests {
         let texts: Vec<Bytes> = written(items.boxed(), every).collect().await;
         let expected = [
             "id: 4\nevent: changed\ndata: {\"tasks\":[{\"id\":\"hdl_1\",\"phase\":\"running\",\"over\":false}],\"halt\":false,\
-             \"pauses\":true}\n\n",
+             \"pauses\":true,\"alarms\":false}\n\n",
             ": alive\nid: 6\n\n",
             "id: 7\nevent: ended\ndata: {\"why\":\"its control token was revoked\"}\n\n",
         ];
