@@ -1,7 +1,8 @@
 //! An alarm: an agent calls the same thing again and again, too often, or with too many calls at once.
 //!
-//! One alarm stands for one episode, however many calls it has. Whether it only tells people, keeps further calls waiting or
-//! cancels open tasks is what a rule says; the engine does it. What makes an episode is in `call_episodes.rs`.
+//! One alarm stands for one episode, however many calls it has. Whether it only tells people, keeps further calls
+//! waiting or cancels open tasks is what a rule says; the engine does it. What makes an episode is in
+//! `call_episodes.rs`.
 
 use std::sync::Arc;
 
@@ -165,13 +166,13 @@ impl CallAlarm {
     #[must_use]
     pub fn covers(&self, call: HaltedWork<'_>) -> bool {
         let is_named = |named: &CalledTool| named.server == call.server && call.tool == Some(&*named.tool);
-        let is_named = match self.kind {
+        let is_about = match self.kind {
             AlarmKind::CallRate | AlarmKind::OpenCalls => true,
             AlarmKind::SameCall | AlarmKind::Alternating | AlarmKind::SameError => {
                 is_named(&self.called) || self.other.as_ref().is_some_and(is_named)
             }
         };
-        call.agent == Some(self.agent) && is_named
+        call.agent == Some(self.agent) && is_about
     }
 
     /// What it means for a call that waits since then.
@@ -187,8 +188,8 @@ impl CallAlarm {
         }
     }
 
-    /// The same alarm after a person has decided about the calls that wait; `None` when none wait because of it. Whoever
-    /// decides has seen it.
+    /// The same alarm after a person has decided about the calls that wait; `None` when none wait because of it.
+    /// Whoever decides has seen it.
     #[must_use]
     pub fn decided(&self, decision: AlarmDecision, by: PersonId, at: Timestamp) -> Option<Self> {
         let state = AlarmState::Dismissed { at, by };

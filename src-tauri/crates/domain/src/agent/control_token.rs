@@ -136,7 +136,8 @@ impl ControlToken {
                 || tools.iter().any(|one| one.server == task.server && task.tool.as_deref() == Some(&*one.tool)))
     }
 
-    /// Whether an alarm is about nothing but calls in its reach. One that counts all calls of an agent needs the whole agent.
+    /// Whether an alarm is about nothing but calls in its reach. One that counts all calls of an agent needs the whole
+    /// agent.
     #[must_use]
     pub fn reaches_alarm(&self, alarm: &CallAlarm) -> bool {
         let ControlReach { agents: _, servers, tools, own_tasks: _ } = &self.reach;

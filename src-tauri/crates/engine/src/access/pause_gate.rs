@@ -1,7 +1,8 @@
 //! The gate at which calls wait: closed for paused agents, for frozen servers, and for calls about which an alarm asks.
 //!
 //! While nothing waits a call costs one atomic read here. Pauses are recorded in `decisions/pause.rs`, alarms in
-//! `calls/loop_detector.rs`; a call that waits is a row (`calls/gated.rs`), and leaves in its order (`decisions/pause/release.rs`).
+//! `calls/loop_detector.rs`; a call that waits is a row (`calls/gated.rs`), and leaves in its order
+//! (`decisions/pause/release.rs`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

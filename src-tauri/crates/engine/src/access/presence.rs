@@ -1,9 +1,9 @@
 //! When agents were last active, how many calls they made, and what happens when one is gone.
 //!
 //! Kept in memory and flushed in batches (ruling 6). There is one definition of *connected* ([`Presence::connected`]): an
-//! agent that is not connected and silent for `orphan_after` is gone, so that its open tasks are marked, and unmarked when
-//! it returns. A session of which nothing is open is no connection. After a start every agent with open tasks counts as just
-//! gone. Who has access is in `snapshot.rs`.
+//! agent that is not connected and silent for `orphan_after` is gone, so that its open tasks are marked, and unmarked
+//! when it returns. A session of which nothing is open is no connection. After a start every agent with open tasks counts
+//! as just gone. Who has access is in `snapshot.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};

@@ -1,7 +1,8 @@
 //! Asks many tasks to end at once: a plan fixes them, its operation asks each.
 //!
 //! The operation is on record before the first task is asked. How far it came is stored while the next group is asked, so
-//! that a restart goes on a group or two before; asking twice is refused by the task itself. Cancels leave in their own lane (`deliver.rs`).
+//! that a restart goes on a group or two before; asking twice is refused by the task itself. Cancels leave in their
+//! own lane (`deliver.rs`).
 //! Which tasks a caller may choose is the api's.
 
 use std::collections::HashMap;

@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn what_the_core_writes_is_read_back_and_places_and_comments_are_no_events() {
         let text = "retry: 3000\n\n: alive\nid: 6\n\nid: 7\nevent: changed\ndata: \
-                    {\"tasks\":[{\"id\":\"hdl_1\",\"phase\":\"running\",\"over\":false}],\"halt\":false,\"pauses\":true,\"alarms\":false}\n\n\
+                    {\"tasks\":[{\"id\":\"hdl_1\",\"phase\":\"running\",\"over\":false}],\"halt\":false,\"pauses\":true,\
+                    \"alarms\":false}\n\n\
                     event: ofANewerCore\ndata: {}\n\nid: 8\nevent: ended\ndata: {\"why\":\"a: b\"}\n\n";
         let task = ControlTaskChange { id: "hdl_1".into(), phase: "running".into(), over: false };
         let changes = ControlChanges { tasks: vec![task], halt: false, pauses: true, alarms: false };

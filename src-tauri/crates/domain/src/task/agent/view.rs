@@ -122,8 +122,8 @@ const PAUSED: &str =
     "A person paused this agent. The call waits and has not been sent; it is sent when the pause ends.";
 const SERVER_PAUSED: &str =
     "A person paused the server. The call waits and has not been sent; it is sent when the pause ends.";
-const ALARM: &str = "This agent made calls like this one again and again, or too many of them. The call waits and has not been \
-     sent; a person decides whether it is.";
+const ALARM: &str = "This agent made calls like this one again and again, or too many of them. The call waits and has \
+                     not been sent; a person decides whether it is.";
 const FROZEN: &str = "A person paused the server. The task goes on when the pause ends.";
 
 const WITHHELD: &str = "withheld";

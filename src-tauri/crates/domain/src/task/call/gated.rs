@@ -68,8 +68,8 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
-    /// The person who decided about the calls that wait did not choose this one: it is cancelled, and its server never heard
-    /// of it.
+    /// The person who decided about the calls that wait did not choose this one: it is cancelled, and its server never
+    /// heard of it.
     #[must_use]
     pub fn left_out(&self, by: &Decider, now: Timestamp) -> Transition {
         let unchanged = || Transition::none(self);
