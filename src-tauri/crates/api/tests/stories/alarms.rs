@@ -36,6 +36,11 @@ async fn a_loop_is_a_row_of_the_inbox_until_a_person_dismisses_it() {
     assert_eq!(refused.expect_err("no program of an agent may").code, Code::Refused);
     let unknown = world.try_call("alarms.dismiss", json!({"ids": [alarm.id, "alm_zzzz"]})).await;
     assert_eq!(unknown.expect_err("one is not there").code, Code::NotFound);
+    let decide = |calls: &str| json!({"ids": [alarm.id], "calls": calls});
+    let nothing = world.try_call("alarms.decide", decide("send")).await.expect_err("no call waits because of it");
+    assert_eq!((nothing.code, alarm.asks), (Code::Refused, false), "{}", nothing.message);
+    let program = world.api.dispatch(&descendant(), "alarms.decide", &decide("send").to_string()).await;
+    assert_eq!(program.expect_err("no program of an agent may").code, Code::Refused);
     let beginning = &alarm.id[..10];
     let dismissed = world.call("alarms.dismiss", json!({"ids": [beginning]})).await;
     assert_eq!(dismissed["alarms"][0]["state"], "dismissed", "{dismissed}");
@@ -52,6 +57,8 @@ async fn a_rule_says_when_an_alarm_is_raised_and_bad_numbers_are_named() {
     };
     let set = world.call("rules.put", rule(json!({"sameCallLimit": {"count": 20, "windowMs": 60_000}}))).await;
     assert_eq!(set["rules"][0]["sameCallLimit"], json!({"count": 20, "windowMs": 60_000}));
+    let set = world.call("rules.put", rule(json!({"alarmAction": "ask"}))).await;
+    assert_eq!(set["rules"][0]["alarmAction"], "ask");
     for (wrong, why) in [
         (json!({"sameCallLimit": {"count": 1, "windowMs": 60_000}}), "2 to 200"),
         (json!({"sameCallLimit": {"count": 201, "windowMs": 60_000}}), "2 to 200"),
