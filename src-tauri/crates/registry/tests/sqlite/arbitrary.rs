@@ -49,7 +49,7 @@ pub(crate) fn span() -> impl Strategy<Value = Duration> {
 
 fn decider() -> impl Strategy<Value = Decider> {
     let agent = any::<u128>().prop_map(|id| Decider::Agent(AgentId::from_random(id)));
-    let kind = prop_oneof![Just(LimitKind::Tokens), Just(LimitKind::Time), Just(LimitKind::Progress)];
+    let kind = select(vec![LimitKind::Tokens, LimitKind::Time, LimitKind::Progress, LimitKind::Calls]);
     prop_oneof![person().prop_map(Decider::Person), agent, kind.prop_map(Decider::Limit)]
 }
 

@@ -79,7 +79,7 @@ impl TaskRunLimits {
     #[must_use]
     pub const fn get(&self, kind: LimitKind) -> Option<&TaskRunLimit> {
         match kind {
-            LimitKind::Tokens => None,
+            LimitKind::Tokens | LimitKind::Calls => None,
             LimitKind::Time => self.time.as_ref(),
             LimitKind::Progress => self.progress.as_ref(),
         }
@@ -87,7 +87,7 @@ impl TaskRunLimits {
 
     const fn get_mut(&mut self, kind: LimitKind) -> Option<&mut TaskRunLimit> {
         match kind {
-            LimitKind::Tokens => None,
+            LimitKind::Tokens | LimitKind::Calls => None,
             LimitKind::Time => self.time.as_mut(),
             LimitKind::Progress => self.progress.as_mut(),
         }
@@ -157,7 +157,7 @@ impl TaskHandle {
         let allowed = span_words(limit.allowed);
         let what = match kind {
             LimitKind::Progress => format!("no progress for {spent}, allowed {allowed}"),
-            LimitKind::Time | LimitKind::Tokens => format!("running {spent}, allowed {allowed}"),
+            LimitKind::Time | LimitKind::Tokens | LimitKind::Calls => format!("running {spent}, allowed {allowed}"),
         };
         let mut step = Transition::none(self);
         if limit.action == RunAction::Cancel
