@@ -196,13 +196,15 @@ impl Api {
     }
 }
 
-/// Reads a phase by its word.
-pub(crate) fn phase(word: &str) -> Result<Phase, ApiError> {
-    Phase::from_word(word).ok_or_else(|| {
-        let words: Vec<&str> = Phase::ALL.iter().map(|phase| phase.word()).collect();
-        let guess = did_you_mean(word, words.iter().copied()).map_or(String::new(), |guess| format!("{guess} "));
-        let hint = format!("{guess}Phases are: {}.", words.join(", "));
-        ApiError::new(Code::Usage, format!("there is no phase `{}`", short(word)), hint)
+/// Reads a phase by its word in JSON or by the label that people are shown.
+pub(crate) fn phase(typed: &str) -> Result<Phase, ApiError> {
+    Phase::from_typed(typed).ok_or_else(|| {
+        let names = Phase::ALL.iter().flat_map(|phase| [phase.word(), phase.label()]);
+        let guess = did_you_mean(typed, names).map_or(String::new(), |guess| format!("{guess} "));
+        let phases: Vec<String> =
+            Phase::ALL.iter().map(|phase| format!("{} (`{}`)", phase.word(), phase.label())).collect();
+        let hint = format!("{guess}Phases, by their word or by what is shown: {}.", phases.join(", "));
+        ApiError::new(Code::Usage, format!("there is no phase `{}`", short(typed)), hint)
     })
 }
 

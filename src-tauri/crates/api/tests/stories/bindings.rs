@@ -38,3 +38,13 @@ fn words_that_the_window_switches_on_are_those_of_the_domain() {
         assert!(text.contains(&words), "{words} stands in the types of the window");
     }
 }
+
+#[test]
+fn the_window_shows_each_phase_by_the_label_that_the_command_line_takes() {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../ui/src/lib/text/task.ts");
+    let text = std::fs::read_to_string(&place).expect("the window's text is there");
+    for phase in Phase::ALL {
+        let line = format!("  {}: \"{}\",\n", phase.word(), phase.label());
+        assert!(text.contains(&line), "`{}` is not `{}` in `ui/src/lib/text/task.ts`", phase.word(), phase.label());
+    }
+}

@@ -243,6 +243,11 @@ async fn the_list_is_filtered_and_paged_without_gaps() {
     assert_eq!(none["tasks"], json!([]));
     let wrong = world.try_call("tasks.list", json!({"phases": ["sleeping"]})).await.expect_err("no such phase");
     assert!(wrong.code == Code::Usage && wrong.hint.contains("waiting"), "the phases are named: {}", wrong.hint);
+    assert!(wrong.hint.contains("`Waiting for you`"), "also as they are shown: {}", wrong.hint);
+    for shown in ["No news", "no-news", "silent"] {
+        let none = world.try_call("tasks.list", json!({"phases": [shown]})).await;
+        assert!(none.is_ok(), "`{shown}` is a phase: {none:?}");
+    }
     let place = world.try_call("tasks.list", json!({"before": "nonsense"})).await.expect_err("no such place");
     assert_eq!(place.code, Code::Usage);
 }

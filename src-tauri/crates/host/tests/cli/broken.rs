@@ -42,6 +42,8 @@ fn what_is_typed_wrong_is_named_with_a_way_out_and_its_exit_code() {
         (vec!["tasks", "answer", &known, "--accept", "{"], 2, "json"),
         (vec!["tasks", "answer", &known], 2, "--accept"),
         (vec!["tasks", "list", "--phase", "sleeping"], 2, "waiting"),
+        (vec!["tasks", "list", "--phase", "wroking"], 2, "did you mean `working`"),
+        (vec!["tasks", "cancel", "--phase", "sleeping"], 2, "working"),
         (vec!["tasks", "list", "--server", "dmeo"], 4, "demo"),
         (vec!["tasks", "adopt", "demo", "no-such-task"], 4, "does not know"),
         (vec!["tasks", "cancel"], 2, "--all"),

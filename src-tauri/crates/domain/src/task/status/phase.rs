@@ -1,6 +1,7 @@
 //! The phases as a closed list: what each means, which are over, and which put questions before people.
 //!
-//! Which phase a task has at a moment is decided in `task/phase.rs`. Their wording on screens is not here.
+//! Which phase a task has at a moment is decided in `task/phase.rs`. The window has the labels once more, in
+//! `ui/src/lib/text/task.ts`; a test compares the two.
 
 /// The one word shown for a task. Derived, never stored as truth; the stored column is an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +88,58 @@ impl Phase {
         Self::ALL.into_iter().find(|phase| phase.word() == word)
     }
 
+    /// What people are shown, in the window and on the command line.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting for you",
+            Self::Overdue => "Later than agreed",
+            Self::Unconfirmed => "Not confirmed by the server",
+            Self::Blocked => "Server needs sign-in",
+            Self::Running => "Working",
+            Self::Answering => "Sending answer",
+            Self::Cancelling => "Cancel requested",
+            Self::Done => "Done",
+            Self::DoneWithError => "Finished with an error",
+            Self::Failed => "Failed",
+            Self::Cancelled => "Cancelled",
+            Self::Revoked => "Access revoked",
+            Self::Unwatched => "Not watched",
+            Self::Silent => "No news",
+            Self::Lost => "Lost by the server",
+            Self::Expired => "Expired at the server",
+        }
+    }
+
+    /// Reads [`Phase::word`] or [`Phase::label`] as a person types it: case, spaces, hyphens and underscores make no
+    /// difference.
+    #[must_use]
+    pub fn from_typed(typed: &str) -> Option<Self> {
+        let same = |name: &str| letters(name).eq(letters(typed));
+        Self::ALL.into_iter().find(|phase| same(phase.word()) || same(phase.label()))
+    }
+
+    /// Whether the end of the task is not known and will not be, so that only a person can close it.
+    #[must_use]
+    pub const fn is_resolvable(self) -> bool {
+        match self {
+            Self::Unconfirmed | Self::Lost | Self::Expired => true,
+            Self::Waiting
+            | Self::Overdue
+            | Self::Blocked
+            | Self::Running
+            | Self::Answering
+            | Self::Cancelling
+            | Self::Done
+            | Self::DoneWithError
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Revoked
+            | Self::Unwatched
+            | Self::Silent => false,
+        }
+    }
+
     /// Whether open questions of the task are shown to people. Not when it is over, nor when its cancel was requested
     /// (protocol.md §7.5, 8).
     #[must_use]
@@ -165,6 +218,11 @@ impl Phase {
     }
 }
 
+/// The letters of a phase's name, without what people type differently.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase)
+}
+
 /// Who has to act on a task, as a closed list: the sections of the task list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PhaseGroup {
@@ -207,5 +265,23 @@ impl PhaseGroup {
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|group| group.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_is_read_by_its_word_and_by_its_label() {
+        for phase in Phase::ALL {
+            for typed in [phase.word().to_owned(), phase.label().to_owned(), phase.label().to_lowercase()] {
+                assert_eq!(Phase::from_typed(&typed), Some(phase), "`{typed}`");
+            }
+            assert_eq!(Phase::from_typed(&phase.label().replace(' ', "-")), Some(phase), "with hyphens");
+        }
+        for none in ["", "-", "sleeping", "work", "no news today"] {
+            assert_eq!(Phase::from_typed(none), None, "`{none}` names no phase");
+        }
     }
 }

@@ -116,7 +116,7 @@ fn show_coming(coming: &[PendingResultDto], screen: &Screen) {
             (PendingStateDto::Held, _) => "held: waits for your decision".into(),
             (PendingStateDto::Slices, _) => "in parts, as it reads them".into(),
             (PendingStateDto::Working, percent) => {
-                let phase = one.phase.map_or("open", |phase| sentences::phase_label(phase.0));
+                let phase = one.phase.map_or("open", |phase| phase.0.label());
                 percent.map_or_else(|| phase.to_lowercase(), |percent| format!("{}, {percent} %", phase.to_lowercase()))
             }
             (PendingStateDto::Ready, _) => "delivered when the agent next reads".to_owned(),

@@ -57,29 +57,7 @@ pub(crate) const fn phase(task: &TaskDto) -> &'static str {
     }
     match (task.phase.0, task.overdue_why) {
         (Phase::Overdue, Some(OverdueWhy::Usual)) => "Later than usual",
-        (phase, _) => phase_label(phase),
-    }
-}
-
-/// The label of a phase.
-pub(crate) const fn phase_label(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Waiting => "Waiting for you",
-        Phase::Overdue => "Later than agreed",
-        Phase::Unconfirmed => "Not confirmed",
-        Phase::Blocked => "Server needs sign-in",
-        Phase::Running => "Working",
-        Phase::Answering => "Sending answer",
-        Phase::Cancelling => "Cancel requested",
-        Phase::Done => "Done",
-        Phase::DoneWithError => "Finished with an error",
-        Phase::Failed => "Failed",
-        Phase::Cancelled => "Cancelled",
-        Phase::Revoked => "Access revoked",
-        Phase::Unwatched => "Not watched",
-        Phase::Silent => "No news",
-        Phase::Lost => "Lost by the server",
-        Phase::Expired => "Expired",
+        (phase, _) => phase.label(),
     }
 }
 

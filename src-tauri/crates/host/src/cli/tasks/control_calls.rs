@@ -172,10 +172,8 @@ async fn follow(done: &mut ControlOutcomes, program: &ControlClient, config: &Co
 /// Whether nothing more will be heard of the cancel.
 fn is_settled(task: &ControlTask) -> bool {
     let is_refused = task.cancel_state.as_deref().and_then(state) == Some(CancelStateDto::Refused);
-    let is_silent = matches!(
-        Phase::from_word(&task.phase),
-        Some(Phase::Unconfirmed | Phase::Lost | Phase::Expired | Phase::Unwatched)
-    );
+    let is_silent =
+        Phase::from_word(&task.phase).is_some_and(|phase| phase.is_resolvable() || phase == Phase::Unwatched);
     task.over || is_refused || is_silent
 }
 
@@ -223,7 +221,7 @@ fn words(word: &str) -> String {
 
 pub(super) fn phase(word: &str) -> (String, AnsiColor) {
     match Phase::from_word(word) {
-        Some(phase) => (sentences::phase_label(phase).into(), sentences::tone(phase)),
+        Some(phase) => (phase.label().into(), sentences::tone(phase)),
         None => (one_line(word), AnsiColor::White),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) async fn run(command: ResolveArgs, config: &Config, screen: &Screen) 
     let core = CoreClient::attach(config)?;
     let ResolveArgs { id, note, together } = command;
     let ShownTask { task, .. } = core.request("tasks.show", &OneTask { id }).await?;
-    if !may_be_resolved(task.phase.0) {
+    if !task.phase.0.is_resolvable() {
         return Err(refused(&task));
     }
     // A task that expired was lost with no other.
@@ -53,32 +53,15 @@ pub(crate) async fn run(command: ResolveArgs, config: &Config, screen: &Screen) 
     Ok(DONE)
 }
 
-/// Whether the end of the task is not known and will not be, so that only a person can close it.
-const fn may_be_resolved(phase: Phase) -> bool {
-    match phase {
-        Phase::Unconfirmed | Phase::Lost | Phase::Expired => true,
-        Phase::Waiting
-        | Phase::Overdue
-        | Phase::Blocked
-        | Phase::Running
-        | Phase::Answering
-        | Phase::Cancelling
-        | Phase::Done
-        | Phase::DoneWithError
-        | Phase::Failed
-        | Phase::Cancelled
-        | Phase::Revoked
-        | Phase::Unwatched
-        | Phase::Silent => false,
-    }
-}
-
 fn refused(task: &TaskDto) -> ApiError {
     let id = short_id(&task.id, false);
     let hint = if task.over {
         format!("It is closed already. `taskwarden tasks show {id}` shows what is known about it.")
     } else {
-        format!("Only a task that is not confirmed, lost or expired can be. To end it: taskwarden tasks cancel {id}")
+        let labels =
+            Phase::ALL.iter().filter(|phase| phase.is_resolvable()).map(|phase| format!("`{}`", phase.label()));
+        let labels = labels.collect::<Vec<_>>().join(", ");
+        format!("Only a task in one of these phases can be: {labels}. To end it: taskwarden tasks cancel {id}")
     };
     let message = format!("task `{}` cannot be marked resolved: it is `{}`", task.id, phase(task));
     ApiError::new(Code::Refused, message, hint)
