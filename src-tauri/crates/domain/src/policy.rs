@@ -266,9 +266,9 @@ pub struct Policy {
     pub watch_settle: Duration,
     /// How often old change rows and status lines are removed. Judgement.
     pub prune_every: Duration,
-    /// How often the sweeper looks for time-driven phases. Judgement: a person reads seconds.
+    /// How often the sweeper reads which tasks time alone will change, to wait for their moments. Judgement.
     pub sweep_every: Duration,
-    /// The shortest limit of time of a task. Judgement: the sweep that applies it runs once a second.
+    /// The shortest limit of time of a task. Judgement: a shorter one would end calls that are only slow.
     pub run_limit_min: Duration,
     /// The longest limit of time of a task. Judgement: longer than any task that is watched.
     pub run_limit_max: Duration,

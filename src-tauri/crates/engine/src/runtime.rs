@@ -11,4 +11,5 @@ pub(crate) mod hex;
 pub(crate) mod random;
 pub mod supervisor;
 pub(crate) mod thread_activity;
+pub(crate) mod tick_queue;
 pub(crate) mod time;

@@ -15,6 +15,7 @@ use crate::connections::pool::ConnectionPool;
 use crate::decisions::deliver::queue::DeliveryQueue;
 use crate::decisions::shared_questions::SharedQuestionQueue;
 use crate::runtime::commit_signal::CommitSignal;
+use crate::runtime::tick_queue::TickQueue;
 
 /// Who is woken after a commit.
 pub(crate) struct Effects {
@@ -23,6 +24,8 @@ pub(crate) struct Effects {
     pub(crate) attention: AttentionQueue,
     pub(crate) commits: Arc<CommitSignal>,
     pub(crate) shared_questions: SharedQuestionQueue,
+    /// Tasks that time alone changes soon.
+    pub(crate) ticks: TickQueue,
 }
 
 impl Effects {
@@ -33,6 +36,7 @@ impl Effects {
             attention: AttentionQueue::default(),
             commits,
             shared_questions: SharedQuestionQueue::default(),
+            ticks: TickQueue::default(),
         }
     }
 

@@ -184,6 +184,7 @@ impl TaskLedger {
         let handle = Arc::new(TaskHandle { version: recorded.version, ..born.next.clone() });
         self.keep(&handle);
         self.effects.perform(&handle, born, recorded.seq, self.time.now());
+        self.effects.ticks.note(handle.id, handle.next_tick(&self.policy));
         self.budget.committed(None, born, &handle, incoming);
         Ok(handle)
     }
@@ -248,6 +249,7 @@ impl TaskLedger {
                     self.keep(&next);
                     drop(unfinished);
                     self.effects.perform(&next, &transition, recorded.seq, now);
+                    self.effects.ticks.note(id, next.next_tick(&self.policy));
                     self.budget.committed(Some(&handle), &transition, &next, incoming);
                     return Ok((Applied { handle: next, changed: true }, said));
                 }

@@ -1,7 +1,7 @@
 //! What time alone changes: overdue, expired and disobeyed cancels; and the flush of contact notes.
 //!
-//! A reconciler: at intervals it reads what is due and acts. Which phase follows is the domain's to say. Silence is not
-//! here: the actor counts misses (`servers/poll.rs`).
+//! A reconciler: at intervals it reads what is due before the next one, and waits for each of these moments. Which phase
+//! follows is the domain's to say. Silence is not here: the actor counts misses (`servers/poll.rs`).
 
 use std::sync::Arc;
 
@@ -11,31 +11,41 @@ use domain::task::Transition;
 use futures::stream::{self, StreamExt};
 
 use crate::core::EngineCore;
+use crate::runtime::time::sleep_until;
 
 /// Handles swept at a time: enough for the registry to commit them in one group, few enough to leave it to others.
 const SWEPT_AT_ONCE: usize = 64;
 
-/// Sweeps at intervals, for ever.
+/// Sweeps at intervals, and between them at each moment at which a task is due, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
     loop {
-        core.time.next_interval(core.policy.sweep_every).await;
-        tick(&core).await;
-        see_foreign_commits(&core).await;
+        tokio::select! {
+            () = core.time.next_interval(core.policy.sweep_every) => {
+                tick(&core).await;
+                see_foreign_commits(&core).await;
+            }
+            () = sleep_until(core.effects.ticks.first_due().map(|at| core.time.instant(at))) => {
+                let due = core.effects.ticks.take_due(core.time.now());
+                tick_all(&core, due).await;
+            }
+            () = core.effects.ticks.sooner() => {}
+        }
     }
 }
 
+/// Ticks what is due, and notes what will be before the next interval.
 async fn tick(core: &Arc<EngineCore>) {
     let mut limit = core.policy.batch_rows;
+    let until = core.time.now().plus(core.policy.sweep_every);
+    core.effects.ticks.begin(until);
     loop {
-        let ticking = match core.registry.ticking(core.time.now(), limit).await {
+        let ticking = match core.registry.ticking(until, limit).await {
             Ok(ticking) => ticking,
             Err(RegistryError::Closed) => return,
             Err(error) => return tracing::warn!(%error, "what is due cannot be read, trying again"),
         };
         let full = ticking.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-        let swept: Vec<bool> =
-            stream::iter(ticking).map(|id| tick_one(core, id)).buffer_unordered(SWEPT_AT_ONCE).collect().await;
-        let moved = swept.iter().any(|changed| *changed);
+        let moved = tick_all(core, ticking).await;
         match (full, moved) {
             (false, _) => return,
             (true, true) => {}
@@ -46,7 +56,21 @@ async fn tick(core: &Arc<EngineCore>) {
     }
 }
 
+/// Ticks these handles, and says whether one of them changed.
+async fn tick_all(core: &EngineCore, ids: impl IntoIterator<Item = HandleId>) -> bool {
+    let swept: Vec<bool> =
+        stream::iter(ids).map(|id| tick_one(core, id)).buffer_unordered(SWEPT_AT_ONCE).collect().await;
+    swept.into_iter().any(|changed| changed)
+}
+
 async fn tick_one(core: &EngineCore, id: HandleId) -> bool {
+    // In memory where it is open; what is not is swept at the first interval after its moment.
+    if let Some(at) = core.ledger.held(id).and_then(|handle| handle.next_tick(&core.policy))
+        && at > core.time.now()
+    {
+        core.effects.ticks.note(id, Some(at));
+        return false;
+    }
     let ticked = core.ledger.apply(id, |handle, now| match core.gate.freezes(handle) {
         // Its time stands still while a halt freezes its questions.
         Some(_) if handle.asked_since().is_some() => Transition::none(handle),

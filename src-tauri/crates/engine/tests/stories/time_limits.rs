@@ -15,6 +15,9 @@ use crate::world::World;
 
 const ALLOWED: Duration = Duration::from_secs(5);
 
+/// What a limit that acts at its moment may be late by: timers count whole milliseconds.
+const AT_ONCE: Duration = Duration::from_millis(5);
+
 /// A world with a tool that runs for ever and may run for five seconds.
 async fn runaway(action: RunAction) -> (World, ScriptedServer, ServerId, AgentId) {
     let (world, server, id) = World::with(http_server(1, "one"), Policy::default()).await;
@@ -50,6 +53,24 @@ async fn a_runaway_task_is_cancelled_where_its_limit_cancels() {
     let handle = world.until(task, "cancelled", |handle| handle.cancel_request().is_some()).await;
     assert_eq!(handle.cancel_request().map(|wish| wish.by.clone()), Some(Decider::Limit(LimitKind::Time)));
     assert!(world.now().since(handle.created) >= ALLOWED, "not before its time");
+    let late = handle.cancel_request().map(|wish| wish.at.since(handle.created).saturating_sub(ALLOWED));
+    assert!(late.is_some_and(|late| late <= AT_ONCE), "its moment is waited for: {late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_due_between_two_looks_at_the_registry_is_applied_at_its_moment() {
+    let (world, server, id, agent) = runaway(RunAction::Cancel).await;
+    let mut limits = rule(RuleScope::Tool(id, "stall".into()));
+    limits.time_limit = Some(RunLimit { allowed: Policy::default().run_limit_min, action: RunAction::Cancel });
+    world.rule(limits).await;
+    server.reply_task("stall", "t3", vec![PollReply::working()]);
+    // Not at a whole second of the core, when the sweeper looks anyway.
+    world.pass(Duration::from_millis(370)).await;
+    let task = world.handle_of(call(agent, id, "stall")).await;
+    let due = world.handle(task).await.run_limits.get(LimitKind::Time).map(|limit| limit.due).expect("it has a limit");
+    let handle = world.until(task, "cancelled", |handle| handle.cancel_request().is_some()).await;
+    let wish = handle.cancel_request().expect("it is cancelled");
+    assert!(wish.at >= due && wish.at.since(due) <= AT_ONCE, "due {due}, cancelled {}", wish.at);
 }
 
 /// So long a task with a question may run: long enough to ask it.
