@@ -57,6 +57,17 @@ async fn limits_are_set_by_people_alone_and_have_to_fit_together() {
     assert_eq!(set["limits"]["payloadBytes"], shown["limits"]["payloadBytes"], "the others stay");
     let wrong = world.api.dispatch(&world.caller, "storage.set", r#"{"taskAgeMs": 86400000}"#).await;
     assert_eq!(wrong.map_err(|error| error.code), Err(Code::Usage), "tasks are not kept shorter than payloads");
+    for (wanted, names) in [
+        (json!({"payloadBytes": 1 << 20}), ["1 MiB in total", "`--agent-size` and `--payload-size`"]),
+        (json!({"tasks": 7}), ["7 tasks in total", "`--agent-tasks` and `--tasks`"]),
+        (json!({"agentPayloadBytes": 0}), ["0 bytes", "above zero"]),
+        (json!({"payloadAgeMs": 3_600_000}), ["a day or more, not for 1 h", "`--payload-age`"]),
+        (json!({"payloadBytes": 0}), ["at least one byte", "`--payload-size`"]),
+    ] {
+        let wrong = world.try_call("storage.set", wanted).await.expect_err("it does not fit");
+        let said = format!("{} {}", wrong.message, wrong.hint);
+        assert!(names.iter().all(|name| said.contains(name)), "{names:?} are named: {said}");
+    }
     let server = descendant();
     for call in ["storage.set", "storage.clean"] {
         let refused = world.api.dispatch(&server, call, "{}").await;

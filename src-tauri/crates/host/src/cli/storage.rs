@@ -155,7 +155,7 @@ fn age(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
         ApiError::new(
             Code::Usage,
             format!("`{flag}` needs a duration; `{}` is not one", one_line(&text)),
-            "Give a number and a unit, such as `30d` or `12h`.",
+            "Give a number and a unit (`d`, `h`, `min` or `s`), such as `30d`.",
         )
     })
 }
@@ -170,7 +170,7 @@ fn size(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
         ApiError::new(
             Code::Usage,
             format!("`{flag}` needs a size; `{}` is not one", one_line(&text)),
-            "Give a number of bytes, `500MiB` or `2GiB`.",
+            "Give a whole number of bytes, or one with the unit `KiB`, `MiB` or `GiB`, such as `500MiB`.",
         )
     })
 }
@@ -322,6 +322,7 @@ mod tests {
         assert_eq!(read("100").ok(), Some(Some(100)));
         let error = read("2 GB").expect_err("anything else is refused");
         assert!(error.message.contains("--agent-size"), "the flag is named as it was typed: {error:?}");
+        assert!(error.hint.contains("`KiB`, `MiB` or `GiB`"), "the units are named: {error:?}");
         assert!(read("99999999999GiB").is_err());
     }
 

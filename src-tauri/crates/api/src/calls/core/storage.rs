@@ -19,6 +19,7 @@ use crate::dto::core::storage::{
 };
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
+use crate::format::time::{count, span};
 use crate::lookup::Names;
 
 /// Limits to set; what is null stays as it is.
@@ -156,7 +157,7 @@ impl Api {
             server_tasks: input.server_tasks.unwrap_or(now.server_tasks),
             ..now
         };
-        limits.check().map_err(|bad| misfit(&bad))?;
+        limits.check().map_err(|bad| misfit(&bad, &limits))?;
         if input.preview {
             return self.storage_by(&live.engine.storage_limits_after(limits)).await;
         }
@@ -202,29 +203,67 @@ impl Api {
     }
 }
 
-/// Why limits do not fit together, in the words of people, with the flag that sets the one that is wrong.
-fn misfit(bad: &BadPolicy) -> ApiError {
-    let (flag, why) = match bad.field {
-        "retention.payload_age" => ("--payload-age", "payloads are kept for a day or more"),
-        "retention.task_age" => ("--task-age", "tasks are kept at least as long as their payloads"),
-        "retention.audit_age" => ("--audit-age", "audit rows are kept at least as long as tasks"),
-        "retention.receipt_age" => ("--receipt-age", "receipts of calls are kept for a day or more"),
-        "retention.receipts" => ("--receipts", "some receipts of calls are stored"),
-        "retention.payload_bytes" => ("--payload-size", "some space is needed for what is stored"),
-        "retention.agent_payload_bytes" => {
-            ("--agent-size", "what is stored of one agent needs some space, and no more than all of it has")
+/// Why limits do not fit together, in the words of people: what was wanted, what is allowed, and the flags that set it.
+fn misfit(bad: &BadPolicy, wanted: &RetentionPolicy) -> ApiError {
+    let (why, flags) = match bad.field {
+        "retention.payload_age" => {
+            (format!("payloads are kept for a day or more, not for {}", span(wanted.payload_age)), "`--payload-age`")
         }
-        "retention.server_payload_bytes" => {
-            ("--server-size", "what is stored of one server needs some space, and no more than all of it has")
+        "retention.task_age" => (
+            format!(
+                "tasks would be kept for {} and their payloads for {}, but no payload is kept longer than its task",
+                span(wanted.task_age),
+                span(wanted.payload_age)
+            ),
+            "`--task-age` and `--payload-age`",
+        ),
+        "retention.audit_age" => (
+            format!(
+                "audit rows would be kept for {} and tasks for {}, but no task is kept longer than its audit rows",
+                span(wanted.audit_age),
+                span(wanted.task_age)
+            ),
+            "`--audit-age` and `--task-age`",
+        ),
+        "retention.receipt_age" => {
+            (format!("receipts are kept for a day or more, not for {}", span(wanted.receipt_age)), "`--receipt-age`")
         }
-        "retention.tasks" => ("--tasks", "some tasks are stored"),
-        "retention.agent_tasks" => ("--agent-tasks", "one agent has some tasks, and no more than are stored in all"),
-        "retention.server_tasks" => ("--server-tasks", "one server has some tasks, and no more than are stored in all"),
-        field => (field, bad.why),
+        "retention.receipts" => ("at least one receipt must be allowed".into(), "`--receipts`"),
+        "retention.payload_bytes" => ("at least one byte must be allowed for payloads".into(), "`--payload-size`"),
+        "retention.agent_payload_bytes" => (
+            above_total("agent", size(wanted.agent_payload_bytes), &size(wanted.payload_bytes)),
+            "`--agent-size` and `--payload-size`",
+        ),
+        "retention.server_payload_bytes" => (
+            above_total("server", size(wanted.server_payload_bytes), &size(wanted.payload_bytes)),
+            "`--server-size` and `--payload-size`",
+        ),
+        "retention.tasks" => ("at least one task must be allowed".into(), "`--tasks`"),
+        "retention.agent_tasks" => (
+            above_total("agent", count(wanted.agent_tasks, "task"), &count(wanted.tasks, "task")),
+            "`--agent-tasks` and `--tasks`",
+        ),
+        "retention.server_tasks" => (
+            above_total("server", count(wanted.server_tasks, "task"), &count(wanted.tasks, "task")),
+            "`--server-tasks` and `--tasks`",
+        ),
+        field => (format!("`{field}` {}", bad.why), "the option of that name"),
     };
     ApiError::new(
         Code::Usage,
-        format!("this limit cannot be set: {why}"),
-        format!("In a terminal the option is `{flag}`; `taskwarden storage` shows all limits."),
+        format!("these limits cannot be set: {why}"),
+        format!("In a terminal: `taskwarden storage set` with {flags}. `taskwarden storage` shows all limits."),
     )
+}
+
+/// A limit of each agent or server that is nothing, or more than all of them have together.
+fn above_total(of: &str, one: String, all: &str) -> String {
+    format!("each {of} would have {one} of {all} in total; a limit per {of} is above zero and not above the total")
+}
+
+/// A number of bytes in the largest unit that shows it whole.
+fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = UNITS.into_iter().find(|(_, power)| bytes > 0 && bytes.trailing_zeros() >= *power);
+    whole.map_or_else(|| count(bytes, "byte"), |(unit, power)| format!("{} {unit}", bytes >> power))
 }
