@@ -11,10 +11,13 @@ pub mod form;
 pub(crate) mod live_question;
 pub(crate) mod open_limit;
 pub(crate) mod request_map;
+mod secret_fields;
 pub(crate) mod shared_question;
 pub mod standing_answer;
 mod thaw;
 mod unfit_answer;
+
+pub use secret_fields::{looks_secret, secret_looking_fields};
 
 use serde_json::Value;
 
@@ -225,59 +228,4 @@ pub struct InputRequest {
     pub opened: Timestamp,
     /// How far it got.
     pub state: RequestState,
-}
-
-/// Whether a name, a title or a description speaks of a secret.
-#[must_use]
-pub fn looks_secret(text: &str) -> bool {
-    /// What names secrets in field names, titles and descriptions, written together; judgement.
-    const PARTS: [&str; 11] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "secret",
-        "token",
-        "apikey",
-        "privatekey",
-        "accesskey",
-        "credential",
-        "securitycode",
-    ];
-    /// Names of secrets that are parts of harmless words; judgement.
-    const WORDS: [&str; 6] = ["pin", "pincode", "otp", "cvv", "cvc", "pwd"];
-    let text = text.to_lowercase();
-    let together: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
-    PARTS.iter().any(|part| together.contains(part))
-        || text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
-}
-
-/// Names of form fields that look like secrets; servers must not ask for those by form (protocol.md §6.2).
-#[must_use]
-pub fn secret_looking_fields(schema: &Value) -> Vec<String> {
-    let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
-    fields
-        .iter()
-        .filter(|(name, field)| {
-            let said = |key: &str| field.get(key).and_then(Value::as_str).is_some_and(looks_secret);
-            looks_secret(name) || said("title") || said("description")
-        })
-        .map(|(name, _)| name.clone())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn fields_that_look_like_secrets_are_found_however_they_are_written() {
-        let fields = json!({"properties": {
-            "API-Key": {}, "accessKey": {}, "a": {"title": "Your PIN"}, "b": {"description": "the one-time OTP"},
-            "user_password": {}, "spinning": {}, "key": {}, "c": {"title": "Map in code"}, "colour": {"title": 7},
-        }});
-        assert_eq!(secret_looking_fields(&fields), ["API-Key", "accessKey", "a", "b", "user_password"]);
-    }
 }
