@@ -260,7 +260,7 @@ impl Peer {
             }
             ClientLine::NoRoom(id) => return self.refuse(id.as_ref(), &no_room()).await,
         };
-        match message::parse(&text, &self.limits) {
+        match message::parse_of_client(&text, &self.limits) {
             Ok(Incoming::One(message)) => self.message(message, count).await,
             Ok(Incoming::Batch(members)) => {
                 for member in members {

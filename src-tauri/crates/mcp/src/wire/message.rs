@@ -1,8 +1,9 @@
 //! Parses and writes one JSON-RPC message, raw.
 //!
 //! [`parse`] tells requests, notifications and responses apart and leaves `params`, `result` and `error` as text, so
-//! that what is forwarded is never re-typed. Reading is lenient (a missing `jsonrpc`, an id of `1.0`), writing in
-//! `write.rs` is strict. Size, depth, ids and batches are bounded before anything is kept.
+//! that what is forwarded is never re-typed. Reading what servers say is lenient (a missing `jsonrpc`, an id of `1.0`);
+//! a call of a client needs `"jsonrpc":"2.0"` and no id of `null`; writing in `write.rs` is strict. Size, depth, ids and
+//! batches are bounded before anything is kept.
 
 mod id;
 mod nesting;
@@ -163,10 +164,10 @@ pub enum MessageProblem {
     /// JSON, not an object with each member once.
     #[error("the message is not a JSON-RPC object")]
     NotAnObject,
-    /// `jsonrpc` is there and is not `"2.0"`.
-    #[error("`jsonrpc` is not \"2.0\"")]
+    /// `jsonrpc` is not `"2.0"`, or is missing in a call of a client.
+    #[error("`jsonrpc` must be \"2.0\"")]
     BadVersion,
-    /// `id` is not a string or an integer, or is too long.
+    /// `id` is not a string or an integer, or is too long; or `null` in a call of a client.
     #[error("`id` must be a string or an integer, and not overlong")]
     BadId,
     /// `method` is not a string.
@@ -221,16 +222,35 @@ impl BadMessage {
     }
 }
 
-/// Reads one frame: a message, or a batch.
+/// Who sent a message. Servers are read as leniently as can be (protocol.md §7.7); a client is told what is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Server,
+    Client,
+}
+
+/// Reads one frame of a server: a message, or a batch.
 ///
 /// # Errors
 /// Says what is wrong and where, never what was said.
 pub fn parse(bytes: &[u8], limits: &MessageLimits) -> Result<Incoming, BadMessage> {
+    frame(bytes, limits, Sender::Server)
+}
+
+/// As [`parse`], for a frame of a client.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_of_client(bytes: &[u8], limits: &MessageLimits) -> Result<Incoming, BadMessage> {
+    frame(bytes, limits, Sender::Client)
+}
+
+fn frame(bytes: &[u8], limits: &MessageLimits, from: Sender) -> Result<Incoming, BadMessage> {
     let text = checked(bytes, limits)?;
     if !text.trim_start().starts_with('[') {
-        return one(text, limits).map(Incoming::One);
+        return one(text, limits, from).map(Incoming::One);
     }
-    batch(text, limits).map(Incoming::Batch)
+    batch(text, limits, from).map(Incoming::Batch)
 }
 
 /// The text of a frame, which is not too long and not too deep.
@@ -247,7 +267,7 @@ fn checked<'a>(bytes: &'a [u8], limits: &MessageLimits) -> Result<&'a str, BadMe
     }
 }
 
-fn batch(text: &str, limits: &MessageLimits) -> Result<Vec<Result<Message, BadMessage>>, BadMessage> {
+fn batch(text: &str, limits: &MessageLimits, from: Sender) -> Result<Vec<Result<Message, BadMessage>>, BadMessage> {
     if nesting::members(text.as_bytes()) > limits.batch {
         return Err(BadMessage::of(MessageProblem::LongBatch { cap: limits.batch }));
     }
@@ -255,7 +275,7 @@ fn batch(text: &str, limits: &MessageLimits) -> Result<Vec<Result<Message, BadMe
     if members.is_empty() {
         return Err(BadMessage::of(MessageProblem::EmptyBatch));
     }
-    Ok(members.into_iter().map(|member| one(member.get(), limits)).collect())
+    Ok(members.into_iter().map(|member| one(member.get(), limits, from)).collect())
 }
 
 #[derive(Deserialize)]
@@ -288,9 +308,9 @@ fn shape(bad: &serde_json::Error) -> MessageProblem {
     }
 }
 
-fn one(text: &str, limits: &MessageLimits) -> Result<Message, BadMessage> {
+fn one(text: &str, limits: &MessageLimits, from: Sender) -> Result<Message, BadMessage> {
     let (envelope, id) = envelope(text, limits)?;
-    match content(&envelope, id.is_some()) {
+    match content(&envelope, id.is_some(), from) {
         Ok(content) => Ok(content.into_message(id)),
         Err(wrong) => Err(BadMessage { id, wrong }),
     }
@@ -333,7 +353,7 @@ impl Content<'_> {
     }
 }
 
-fn content<'a>(envelope: &Envelope<'a>, has_id: bool) -> Result<Content<'a>, MessageProblem> {
+fn content<'a>(envelope: &Envelope<'a>, has_id: bool, from: Sender) -> Result<Content<'a>, MessageProblem> {
     if envelope.jsonrpc.is_some_and(|raw| raw.get() != "\"2.0\"") {
         return Err(MessageProblem::BadVersion);
     }
@@ -341,6 +361,13 @@ fn content<'a>(envelope: &Envelope<'a>, has_id: bool) -> Result<Content<'a>, Mes
     // Peers of JSON-RPC 1.0 habits send `"result":null` beside an error.
     let result = envelope.result.filter(|raw| error.is_none() || raw.get() != "null");
     match (envelope.method, result, error) {
+        (Some(_), None, None) if from == Sender::Client && envelope.jsonrpc.is_none() => {
+            Err(MessageProblem::BadVersion)
+        }
+        // JSON-RPC would take it for a notification, or answer it with an id of `null`; MCP forbids it.
+        (Some(_), None, None) if from == Sender::Client && envelope.id.is_some() && !has_id => {
+            Err(MessageProblem::BadId)
+        }
         (Some(method), None, None) => {
             let method = serde_json::from_str(method.get()).map_err(|_| MessageProblem::BadMethod)?;
             let params = match envelope.params.filter(|raw| raw.get() != "null") {

@@ -1,11 +1,14 @@
 //! Reads a request whose bytes are shared: its params are a slice of them.
 //!
-//! What is no request is read as [`parse`](super::parse) does, with the same limits and the same refusals.
+//! What is no request is read as [`parse_of_client`](super::parse_of_client) does, with the same limits and the same
+//! refusals.
 
 use bytes::Bytes;
 use bytestring::ByteString;
 
-use super::{BadMessage, Content, Id, Incoming, MessageLimits, MessageProblem, batch, checked, content, envelope};
+use super::{
+    BadMessage, Content, Id, Incoming, MessageLimits, MessageProblem, Sender, batch, checked, content, envelope,
+};
 
 /// A frame, with the params of a request as a slice of it.
 #[derive(Debug)]
@@ -33,14 +36,15 @@ impl std::fmt::Debug for SharedRequest {
 /// Reads one frame: a request, another message, or a batch.
 ///
 /// # Errors
-/// As [`parse`](super::parse).
+/// As [`parse_of_client`](super::parse_of_client).
 pub(crate) fn parse_request(bytes: &Bytes, limits: &MessageLimits) -> Result<RequestFrame, BadMessage> {
     let text = checked(bytes, limits)?;
     if text.trim_start().starts_with('[') {
-        return batch(text, limits).map(|members| RequestFrame::Other(Incoming::Batch(members)));
+        return batch(text, limits, Sender::Client).map(|members| RequestFrame::Other(Incoming::Batch(members)));
     }
     let (envelope, id) = envelope(text, limits)?;
-    let read = content(&envelope, id.is_some()).map_err(|wrong| BadMessage { id: id.clone(), wrong })?;
+    let read =
+        content(&envelope, id.is_some(), Sender::Client).map_err(|wrong| BadMessage { id: id.clone(), wrong })?;
     match (read, id) {
         (Content::Call { method, params }, Some(id)) => {
             let params = params.map(|raw| shared(bytes, raw.get())).transpose()?;

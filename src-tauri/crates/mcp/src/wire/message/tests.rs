@@ -92,6 +92,36 @@ fn what_is_wrong_is_named_with_its_place_and_never_quoted() {
 }
 
 #[test]
+fn a_call_of_a_client_says_its_version_and_has_no_id_of_null() {
+    let read = |text: &str| parse_of_client(text.as_bytes(), &limits());
+    for (text, wrong, id) in [
+        (r#"{"id":7,"method":"a"}"#, MessageProblem::BadVersion, Some(Id::from(7))),
+        (r#"{"method":"a"}"#, MessageProblem::BadVersion, None),
+        (r#"{"jsonrpc":null,"id":7,"method":"a"}"#, MessageProblem::BadVersion, Some(Id::from(7))),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, MessageProblem::BadId, None),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, MessageProblem::BadId, None),
+    ] {
+        let bad = read(text).expect_err("it is refused");
+        assert_eq!(bad.code(), error_codes::INVALID_REQUEST, "{text}");
+        let bytes = bytes::Bytes::copy_from_slice(text.as_bytes());
+        let shared = parse_request(&bytes, &limits()).expect_err("over HTTP as well");
+        assert_eq!((&bad, &bad), (&shared, &BadMessage { id, wrong }), "{text}");
+    }
+    for fine in [
+        r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#,
+        r#"{"jsonrpc":"2.0","method":"a"}"#,
+        r#"{"id":3,"result":{}}"#,
+        r#"{"id":null,"error":{"code":1,"message":""}}"#,
+    ] {
+        assert!(read(fine).is_ok(), "{fine}");
+    }
+    let Ok(Incoming::Batch(members)) = read(r#"[{"method":"a"},{"jsonrpc":"2.0","method":"b"}]"#) else {
+        panic!("a batch")
+    };
+    assert!(members.iter().map(Result::is_ok).eq([false, true]), "each member of a batch as well");
+}
+
+#[test]
 fn a_batch_keeps_its_order_and_one_bad_member_spoils_no_other() {
     let text = r#"[{"method":"a"}, 17, {"id":"q","result":{"t":"],["}}]"#;
     let Ok(Incoming::Batch(members)) = parse(text.as_bytes(), &limits()) else { panic!("a batch") };
