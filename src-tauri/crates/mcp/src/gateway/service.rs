@@ -206,6 +206,7 @@ async fn call(
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
     usage.count_errors();
+    request.params.check_unambiguous().inspect_err(|_| usage.add_local_call(&request.params))?;
     if asks_for_task(context, request) {
         return Box::pin(task_call::call(context, request, stream, usage)).await;
     }
@@ -219,6 +220,7 @@ async fn other(
     stream: &ResponseStream,
     usage: &mut UsageReport<'_>,
 ) -> Result<RawResult, RequestError> {
+    request.params.check_unambiguous()?;
     let route = route(&context.client, &request.method)?;
     if route != Route::Initialize {
         resumption::offer_request(&context.state, stream, &request);

@@ -1,7 +1,8 @@
 //! The params of one request: the text as it came, with an index of its members.
 //!
 //! Members are read one at a time, and only `_meta` is parsed at once (`request_meta.rs`). A member that occurs twice is
-//! refused, because two readers could take different ones. It knows no method.
+//! refused, because two readers could take different ones; of one inside of what is forwarded as it came, a service
+//! learns (decision 0108). It knows no method.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,17 +18,22 @@ use serde_json::{Map, Value};
 
 use crate::server::request_meta::RequestMeta;
 use crate::server::rpc_error::RequestError;
-use crate::wire::raw_json::JsonMembers;
+use crate::wire::raw_json::{JsonCursor, JsonNest};
 
 /// Members up to which names are compared with each other; of more, a set is made. Judgement: a call has fewer, and
 /// comparing them all costs less than the set.
 const COMPARED_MAX: usize = 16;
+
+/// Members that go to a server as they came, and that a person, a rule or a form is asked about before.
+const DECIDED_ON: [&str; 2] = ["arguments", "inputResponses"];
 
 /// The params of a request, with an index of their members.
 #[derive(Clone, Default)]
 pub struct RequestParams {
     text: Option<ParamsText>,
     members: Vec<ParamsMember>,
+    /// The member with an object inside that names a member twice.
+    ambiguous: Option<&'static str>,
     meta: Arc<RequestMeta>,
 }
 
@@ -99,9 +105,9 @@ impl RequestParams {
     }
 
     fn index(text: ParamsText, meta: impl FnOnce(&str) -> Arc<RequestMeta>) -> Result<Self, RequestError> {
-        let members = index_of(text.as_str())
+        let (members, ambiguous) = index_of(text.as_str())
             .ok_or_else(|| RequestError::params("`params` must be an object that holds each member once"))?;
-        let mut params = Self { text: Some(text), members, meta: Arc::default() };
+        let mut params = Self { text: Some(text), members, ambiguous, meta: Arc::default() };
         if let Some(said) = params.get("_meta") {
             params.meta = meta(said);
         }
@@ -110,6 +116,17 @@ impl RequestParams {
 
     fn as_str(&self) -> Option<&str> {
         self.text.as_ref().map(ParamsText::as_str)
+    }
+
+    /// Checks that what goes to a server as it came means the same to every reader.
+    ///
+    /// # Errors
+    /// When an object in `arguments` or `inputResponses` names a member twice.
+    pub fn check_unambiguous(&self) -> Result<(), RequestError> {
+        let Some(member) = self.ambiguous else { return Ok(()) };
+        Err(RequestError::params(format!(
+            "an object in `{member}` holds a member twice, and readers differ in which one counts; nothing was sent"
+        )))
     }
 
     /// The whole, as it came.
@@ -222,20 +239,32 @@ fn copy(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// The members of an object of JSON text, each of them once; `None` for anything else.
-fn index_of(text: &str) -> Option<Vec<ParamsMember>> {
+/// The members of an object of JSON text, each of them once, and the first of [`DECIDED_ON`] with a name twice inside;
+/// `None` for anything else.
+fn index_of(text: &str) -> Option<(Vec<ParamsMember>, Option<&'static str>)> {
     let mut members: Vec<ParamsMember> = Vec::with_capacity(COMPARED_MAX / 2);
-    let mut end = text.find('{')? + 1;
-    for part in JsonMembers::object(text)? {
-        end = part.value.end;
-        let name = match part.name {
-            Cow::Borrowed(name) => MemberName::Plain(part.begin + 1..part.begin + 1 + name.len()),
+    let mut ambiguous = None;
+    let mut cursor = JsonCursor::of(text);
+    let mut nest = cursor.enter().filter(JsonNest::is_object)?;
+    while let Some(name) = cursor.next_in(&mut nest).ok()? {
+        let begin = nest.begin();
+        let value = match DECIDED_ON.into_iter().find(|member| *member == name) {
+            Some(member) => {
+                let stepped = cursor.skip_with_names().ok()?;
+                ambiguous = ambiguous.or(stepped.names_twice.then_some(member));
+                stepped.place
+            }
+            None => cursor.skip().ok()?,
+        };
+        let name = match name {
+            // No reader can unescape it.
+            Cow::Borrowed(name) if name.contains('\\') => return None,
+            Cow::Borrowed(name) => MemberName::Plain(begin + 1..begin + 1 + name.len()),
             Cow::Owned(name) => MemberName::Escaped(name.into()),
         };
-        members.push(ParamsMember { name, value: part.value });
+        members.push(ParamsMember { name, value });
     }
-    // A walk ends early at a name that no reader can unescape.
-    if text.get(end..)?.trim_matches([' ', '\t', '\n', '\r']) != "}" {
+    if !cursor.rest().trim_matches([' ', '\t', '\n', '\r']).is_empty() {
         return None;
     }
     let has_twice = if members.len() <= COMPARED_MAX {
@@ -245,7 +274,7 @@ fn index_of(text: &str) -> Option<Vec<ParamsMember>> {
         let mut seen = HashSet::new();
         !members.iter().all(|member| seen.insert(member.name(text)))
     };
-    (!has_twice).then_some(members)
+    (!has_twice).then_some((members, ambiguous))
 }
 
 /// The members of an object that stands as JSON text, in their order and each raw; `None` when it is no object, or holds
@@ -370,6 +399,24 @@ mod tests {
                 for (name, value) in names.iter().zip(&values) {
                     prop_assert_eq!(params.value(name), Some(Value::from(vec![value.as_str()])));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_twice_in_what_goes_to_a_server_is_known_before_it_goes() {
+        for (text, said) in [
+            (r#"{"name":"t","arguments":{"path":"/tmp","path":"/"}}"#, Some("`arguments`")),
+            (r#"{"arguments":{"a":[{"b":1,"\u0062":2}]},"name":"t"}"#, Some("`arguments`")),
+            (r#"{"name":"t","inputResponses":{"q":{"content":{"n":1,"n":2}}}}"#, Some("`inputResponses`")),
+            (r#"{"name":"t","arguments":{"a":{"b":1},"c":{"b":1}}}"#, None),
+            (r#"{"name":"t","arguments":[1,2],"other":{"a":1,"a":2}}"#, None),
+        ] {
+            let (own, shared) = open_both(text).expect("an object");
+            for params in [own, shared] {
+                let refused = params.check_unambiguous().err().map(|refused| refused.message);
+                assert_eq!(refused.is_some(), said.is_some(), "{text}");
+                assert!(said.zip(refused.as_deref()).is_none_or(|(said, refused)| refused.contains(said)), "{text}");
             }
         }
     }

@@ -5,6 +5,8 @@
 //! JSON, so that nobody takes a part for the whole. Which places matter is decided by `rewrite.rs` and by the params of
 //! each side.
 
+mod unique_names;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -103,6 +105,11 @@ impl<'a> JsonCursor<'a> {
         self.text.get(place).unwrap_or_default()
     }
 
+    /// The text behind what was read.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
     const fn malformed(&self) -> MalformedJson {
         MalformedJson { at: self.at }
     }
@@ -112,6 +119,11 @@ impl JsonNest {
     /// Whether it is an object.
     pub(crate) const fn is_object(&self) -> bool {
         self.is_object
+    }
+
+    /// Where the name of the current member begins, or the value of the current element.
+    pub(crate) const fn begin(&self) -> usize {
+        self.begin
     }
 }
 

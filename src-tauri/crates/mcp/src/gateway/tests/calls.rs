@@ -34,6 +34,26 @@ async fn a_quick_result_goes_back_byte_for_byte_and_leaves_no_row() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn arguments_that_readers_take_differently_are_refused_and_reach_no_server() {
+    let setup = GatewaySetup::new().await;
+    setup.replies("quick", Duration::ZERO, r#"{"content":[]}"#);
+    let agent = setup.modern(1);
+    for (method, params) in [
+        ("tools/call", r#"{"name":"quick","arguments":{"path":"/tmp/a","path":"/"}}"#),
+        ("tools/call", r#"{"name":"quick","arguments":{"all":[{"x":1,"\u0078":2}]}}"#),
+        ("prompts/get", r#"{"name":"quick","arguments":{"path":"a","path":"b"}}"#),
+    ] {
+        let refused = agent.ask_raw(method, params).await.error();
+        assert_eq!(refused["code"], -32602, "{params}: {refused}");
+        assert!(refused["message"].as_str().is_some_and(|words| words.contains("`arguments`")), "{refused}");
+    }
+    let calls = || setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len();
+    assert_eq!(calls(), 0, "nothing was sent");
+    agent.ask_raw("tools/call", r#"{"name":"quick","arguments":{"path":{"path":1}}}"#).await.result();
+    assert_eq!(calls(), 1, "a name may be there again elsewhere");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_quick_call_carries_nothing_of_what_slow_ones_need() {
     /// What the future of one call may take. It is allocated for each of them.
     const BYTES_MAX: usize = 5_120;
