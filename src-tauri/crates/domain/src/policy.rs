@@ -26,7 +26,7 @@ pub use client_files::ClientFilePolicy;
 pub use control::{
     AlarmPolicy, CALLS_REMEMBERED, ControlPolicy, ControlTokenPolicy, FINGERPRINT_BYTES, HaltPolicy, PausePolicy,
 };
-pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
+pub use gateway::{AGENT_TTL_MAX_MILLIS, GatewayPolicy, LATE_REPLY_WAIT, TOOL_NAME_CHARS};
 pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;

@@ -15,6 +15,9 @@ pub const LATE_REPLY_WAIT: Duration = Duration::from_secs(10);
 /// The longest name of a tool that is offered to agents. Source: MCP 2025-11-25, server/tools, "Tool Names": 1 to 128
 /// characters of `A-Z a-z 0-9 _ - .`.
 pub const TOOL_NAME_CHARS: usize = 128;
+/// The longest time to live that an agent may ask for, in milliseconds: the largest whole number that every JSON reader
+/// takes for the same. RFC 7493 §2.2.
+pub const AGENT_TTL_MAX_MILLIS: u64 = 9_007_199_254_740_991;
 
 /// Limits and times of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::Policy;
+use domain::policy::{AGENT_TTL_MAX_MILLIS, Policy};
 use engine::{CallOutcome, HangUp, Passed};
 use serde_json::Value;
 
@@ -80,8 +80,11 @@ fn requested_ttl(params: &RequestParams, policy: &Policy) -> Result<Option<Durat
         .ok_or_else(|| RequestError::params("`task` must be an object"))?;
     let ttl = match task.get("ttl") {
         None | Some(Value::Null) => return Ok(None),
-        Some(ttl) => ttl.as_f64().filter(|ttl| ttl.is_finite() && *ttl >= 0.0),
+        Some(ttl) => ttl.as_f64().filter(|ttl| *ttl >= 0.0).map(|ttl| ttl as u64),
     };
-    let ttl = ttl.ok_or_else(|| RequestError::params("`task.ttl` must be a number of milliseconds"))?;
-    Ok(Some(Duration::from_millis(ttl as u64).max(policy.gateway.agent_ttl_min)))
+    // A larger number becomes the largest, which is refused as well.
+    let ttl = ttl.filter(|ttl| *ttl <= AGENT_TTL_MAX_MILLIS).ok_or_else(|| {
+        RequestError::params(format!("`task.ttl` must be a number of milliseconds from 0 to {AGENT_TTL_MAX_MILLIS}"))
+    })?;
+    Ok(Some(Duration::from_millis(ttl).max(policy.gateway.agent_ttl_min)))
 }

@@ -10,6 +10,7 @@ use crate::gateway::conversion::{meta, raw_json};
 use crate::gateway::engine_errors::unreached;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::connect_in_time;
+use crate::gateway::subscriptions::session_state::LEVELS;
 use crate::server::Request;
 use crate::server::rpc_error::RequestError;
 use crate::upstream::transport::link::Answer;
@@ -18,9 +19,10 @@ use crate::wire::rewrite::{Identity, RewrittenPart, rewrite_raw};
 /// Sets the level for the session.
 ///
 /// # Errors
-/// The server's own, raw.
+/// When there is no such level, or the server's own error, raw.
 pub(crate) async fn set_level(context: &RequestContext, request: Request) -> Result<Box<RawValue>, RequestError> {
-    let level = request.params.text("level").ok_or_else(|| RequestError::params("`level` must be a text"))?;
+    let level = request.params.text("level").filter(|level| LEVELS.contains(&level.as_str()));
+    let level = level.ok_or_else(|| RequestError::params(format!("`level` must be one of {}", LEVELS.join(", "))))?;
     if let Some(session) = context.session() {
         context.state.sessions.set_level(session, &level);
     }

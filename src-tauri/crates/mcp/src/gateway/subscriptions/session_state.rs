@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::server::Session;
 
 /// Levels of log messages, the least urgent first (C25/server/utilities/logging.mdx).
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+pub(super) const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 #[derive(Default)]
 pub(crate) struct SessionStates {

@@ -262,6 +262,15 @@ async fn a_session_hears_changes_updates_and_logs_of_its_own_connection_alone() 
     agent.ask("resources/subscribe", json!({"uri": "x:1"})).await.result();
     setup.until("the agent's line follows it", |_| two.times("resources/subscribe").len() >= 2).await;
     agent.ask("logging/setLevel", json!({"level": "warning"})).await.result();
+    for unknown in [json!({"level": "loud"}), json!({"level": 3}), json!({})] {
+        let refused = agent.ask("logging/setLevel", unknown).await.error();
+        assert_eq!(refused["code"], -32602, "there is no such level: {refused}");
+        assert!(
+            refused["message"].as_str().is_some_and(|words| words.contains("warning")),
+            "they are named: {refused}"
+        );
+    }
+    assert_eq!(two.times("logging/setLevel").len(), 1, "what is refused is not passed on");
     let own = |agent: &AgentClient| Some(agent.agent);
     two.says_to(own(&agent), "notifications/message", r#"{"level":"debug","data":"too quiet"}"#).await;
     two.says_to(own(&agent), "notifications/message", r#"{"level":"error","data":"loud","vendor":1.0}"#).await;

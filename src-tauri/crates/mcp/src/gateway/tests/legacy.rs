@@ -348,7 +348,9 @@ async fn a_ttl_that_was_asked_for_is_shown_back_and_a_bad_one_refused() {
     let asked = json!({"name": "long", "arguments": {}, "task": {"ttl": 600_000}});
     let created = session_client.caller.ask("tools/call", asked).await.result();
     assert_eq!(created["task"]["ttl"], 600_000, "{created}");
-    for bad in [json!({"ttl": "soon"}), json!({"ttl": -1}), json!("yes")] {
+    for bad in
+        [json!({"ttl": "soon"}), json!({"ttl": -1}), json!({"ttl": 1e308}), json!({"ttl": 1_u64 << 53}), json!("yes")]
+    {
         let asked = json!({"name": "long", "arguments": {}, "task": bad});
         assert_eq!(session_client.caller.ask("tools/call", asked).await.error()["code"], -32602, "{bad}");
     }
