@@ -49,6 +49,17 @@ impl Service for Gateway {
         })
     }
 
+    fn refused(&self, client: Client, request: Request, fault: &RequestError) {
+        if request.method != CALL {
+            return;
+        }
+        if let Ok(context) = self.state.context(client, &request) {
+            // What a transport refuses as a fault of ours is over its limit of requests in work.
+            let kind = if fault.kind == RequestErrorKind::Internal { RequestErrorKind::TooOften } else { fault.kind };
+            LocalReceipt::of(&context, &request.params).refuse(kind);
+        }
+    }
+
     fn session_taken_up(&self, session: &Arc<Session>) {
         if let Some(principal) = session.principal().and_then(Principal::agent) {
             self.state.limits.add_session(principal.agent, session);

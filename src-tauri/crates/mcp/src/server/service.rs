@@ -80,6 +80,10 @@ pub trait Service: Send + Sync + 'static {
         request: Request,
         stream: ResponseStream,
     ) -> PortFuture<'_, Result<RawResult, RequestError>>;
+    /// A request that the transport refused, before anybody worked on it: its id is in use, or too many are in work.
+    fn refused(&self, client: Client, request: Request, fault: &RequestError) {
+        let _ = (client, request, fault);
+    }
     /// Handles a notification of a session, except `notifications/cancelled`, which cancels requests by itself.
     fn notification<'a>(
         &'a self,

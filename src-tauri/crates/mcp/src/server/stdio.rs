@@ -307,21 +307,26 @@ impl Peer {
     }
 
     async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<RawValue>>, count: LineCount) {
-        let begun = RequestParams::open(raw).and_then(|params| {
-            let client = self.client(&method, &params)?;
-            Ok((client, params, self.in_flight.take(&id)?))
-        });
-        let (client, params, place) = match begun {
-            Ok(begun) => begun,
+        let read = RequestParams::open(raw).and_then(|params| Ok((self.client(&method, &params)?, params)));
+        let (client, params) = match read {
+            Ok(read) => read,
             Err(fault) => return self.refuse(Some(&id), &fault).await,
+        };
+        let is_initialize = method == "initialize";
+        let request = Request { id: id.clone(), method, params, principal: self.principal, mirrored: None };
+        let place = match self.in_flight.take(&id) {
+            Ok(place) => place,
+            Err(fault) => {
+                self.service.refused(client, request, &fault);
+                return self.refuse(Some(&id), &fault).await;
+            }
         };
         let session = match &client {
             Client::Legacy(session) => Some(session.clone()),
             Client::Modern(_) => None,
         };
-        let opens = method == "initialize" && session.is_some();
+        let opens = is_initialize && session.is_some();
         let stream = ResponseStream::new(self.writer.clone(), session, place.given_up.clone(), false);
-        let request = Request { id: id.clone(), method, params, principal: self.principal, mirrored: None };
         let peer = self.clone();
         let work = async move {
             // The bytes of the line count until the work ends.

@@ -249,7 +249,12 @@ impl Endpoint {
         };
         let held = match self.places(&client, &id) {
             Ok(held) => held,
-            Err(fault) => return Some(Finished { id, is_modern, answer: Err(fault), held: None }),
+            Err(fault) => {
+                if let ServiceCall::New(request, _) = asked {
+                    self.service.refused(client, request, &fault);
+                }
+                return Some(Finished { id, is_modern, answer: Err(fault), held: None });
+            }
         };
         let WorkLinks { writer, given_up, point } = links;
         let given_up = held.place.as_ref().map_or(given_up, |place| place.given_up.clone());

@@ -1,7 +1,7 @@
 //! Requests on the task of their connection, and how they leave it.
 
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use domain::policy::Policy;
@@ -17,8 +17,8 @@ use crate::server::{CancelReason, RawResult, ResponseStream};
 
 type Answering = PortFuture<'static, Result<RawResult, RequestError>>;
 
-/// A service that does what the test says.
-struct Scripted<F>(F);
+/// A service that does what the test says, and counts what the transport refused.
+struct Scripted<F>(F, Arc<AtomicUsize>);
 
 impl<F: Fn(ResponseStream) -> Answering + Send + Sync + 'static> Service for Scripted<F> {
     fn request(
@@ -31,6 +31,10 @@ impl<F: Fn(ResponseStream) -> Answering + Send + Sync + 'static> Service for Scr
             return Box::pin(async { done() });
         }
         (self.0)(seat)
+    }
+
+    fn refused(&self, _client: Client, _request: Request, _fault: &RequestError) {
+        self.1.fetch_add(1, Ordering::AcqRel);
     }
 
     fn is_busy(&self, _session: &Session) -> bool {
@@ -46,10 +50,17 @@ fn done() -> Result<RawResult, RequestError> {
 
 /// An endpoint before this service, and its scope.
 fn endpoint<F: Fn(ResponseStream) -> Answering + Send + Sync + 'static>(answer: F) -> (HttpEndpoint, Supervisor) {
+    endpoint_counting(answer, Arc::default())
+}
+
+fn endpoint_counting<F: Fn(ResponseStream) -> Answering + Send + Sync + 'static>(
+    answer: F,
+    refused: Arc<AtomicUsize>,
+) -> (HttpEndpoint, Supervisor) {
     let supervisor = Supervisor::new();
     let scope = supervisor.clone();
     let parts = ServerParts { policy: Policy::default(), draw: Arc::new(|| 7), supervisor, key: None };
-    (HttpEndpoint::new(Arc::new(Scripted(answer)), parts, ([127, 0, 0, 1], 7).into()), scope)
+    (HttpEndpoint::new(Arc::new(Scripted(answer, refused)), parts, ([127, 0, 0, 1], 7).into()), scope)
 }
 
 fn head(headers: &[(&str, &str)]) -> Head {
@@ -229,19 +240,22 @@ async fn the_work_of_a_session_goes_on_without_its_connection_and_keeps_its_id()
     let (release, released) = oneshot::channel::<()>();
     let (tell, told) = oneshot::channel();
     let script = Mutex::new(Some((released, tell)));
-    let (endpoint, _scope) = endpoint(move |seat| {
+    let refused = Arc::new(AtomicUsize::new(0));
+    let answer = move |seat: ResponseStream| -> Answering {
         let (released, tell) = script.lock().take().expect("one request");
         Box::pin(async move {
             drop(released.await);
             let _ = tell.send((seat.is_gone(), seat.given_up()));
             done()
         })
-    });
+    };
+    let (endpoint, _scope) = endpoint_counting(answer, Arc::clone(&refused));
     let head = session(&endpoint).await;
     let asking = tokio::time::timeout(Duration::from_millis(1), post(&endpoint, &head, &request())).await;
     assert!(asking.is_err(), "there is no answer yet");
     let again = text(post(&endpoint, &head, &request()).await).await;
     assert!(again.contains("a request with this id is still in work"), "{again}");
+    assert_eq!(refused.load(Ordering::Acquire), 1, "its service learns of it");
     release.send(()).expect("the work goes on");
     assert_eq!(told.await, Ok((true, None)), "to its end, and nobody cancelled it");
 }
