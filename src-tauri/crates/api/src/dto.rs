@@ -32,7 +32,7 @@ pub use budget::{
 pub use core::storage::{AuditVerifiedDto, RecordingDto, StorageDto};
 pub use core::{CoreDto, NoticesGo};
 pub use figures::{InboxFigures, TaskFigures, Totals};
-pub use inbox::request::{AnswerDto, InboxDto, InboxQuestion, RequestDto};
+pub use inbox::request::{AnswerDto, DeliveryDto, InboxDto, InboxQuestion, RequestDto};
 pub use inbox::row::InboxRow;
 pub use server::{
     AddressDto, CancelsDto, HealthDto, NotOfferedDto, NotOfferedToolsDto, RefusedQuestionsDto, ServerDto, ToolDto,

@@ -252,6 +252,7 @@ impl From<Refusal> for ApiError {
             Refusal::NothingAsked => (Code::Refused, "`taskwarden inbox` lists everything that waits for an answer."),
             Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; nothing is left to do."),
             Refusal::Withdrawn => (Code::Refused, "Nothing is left to answer; the task continues."),
+            Refusal::EndedBeforeAnswer => (Code::Refused, "`taskwarden tasks show ID` shows how it ended."),
             Refusal::NotForPeople(_) => (
                 Code::Refused,
                 "People cannot answer this; the server has to continue without it, or you cancel the task.",

@@ -382,6 +382,9 @@ pub enum Refusal {
     /// The server took the question back.
     #[error("the server no longer asks this")]
     Withdrawn,
+    /// The call or task is over, and with it the question.
+    #[error("the call ended before the answer reached the server")]
+    EndedBeforeAnswer,
     /// An accepted form needs its fields, as a JSON object.
     #[error("accepting `{0}` needs its content as a JSON object")]
     NeedsContent(RequestKey),

@@ -212,6 +212,7 @@ export const TASK = {
       acknowledged: "the server has it",
       refused: "the server refused it",
     },
+    unsure: "sent; the call ended before the server acknowledged it",
     by: (outcome: string, who: string, when: string) => `${outcome} by ${who} ${when}`,
     asked: (when: string) => `Asked ${when}`,
     secret: "sent, not shown here",

@@ -24,7 +24,7 @@ impl Transition {
             }
             RequestState::Answered(answered) => match answered.delivery {
                 Delivery::Recorded => {
-                    let why = format!("{why}, before the answer was sent");
+                    let why = format!("{why}; the answer did not reach the server");
                     request.state = RequestState::Withdrawn { at: now, why: why.clone() };
                     self.request_fact(now, actor.clone(), Verb::Withdrawn, key, why);
                     self.erase_secret(key, answered.action);

@@ -102,10 +102,11 @@ impl TaskHandle {
             RequestState::Withdrawn { .. } if input.by.agent().is_none() && !request.ask.is_for_people() => {
                 return Err(Refusal::NotForPeople(request.ask.kind().to_owned()));
             }
+            RequestState::Withdrawn { .. } if self.is_over() => return Err(Refusal::EndedBeforeAnswer),
             RequestState::Withdrawn { .. } => return Err(Refusal::Withdrawn),
         }
         if self.is_over() {
-            return Err(Refusal::AlreadyOver(self.phase(now).word()));
+            return Err(Refusal::EndedBeforeAnswer);
         }
         self.check_decider(&input.by, request)?;
         check_content(request, input.action, input.content.as_ref())?;
@@ -153,9 +154,11 @@ impl TaskHandle {
                     RequestState::Answered(_) | RequestState::Confirmed(_) => true,
                     RequestState::Open | RequestState::Withdrawn { .. } => false,
                 });
-                match (answered.next(), answered.next()) {
-                    (Some(only), None) => Ok(only.key.clone()),
-                    (Some(_) | None, _) => Err(Refusal::NothingAsked),
+                match (answered.next(), answered.next(), self.requests.values().next()) {
+                    (Some(only), None, _) => Ok(only.key.clone()),
+                    // Whoever answers as the task ends learns that it did.
+                    (None, _, Some(_)) if self.is_over() => Err(Refusal::EndedBeforeAnswer),
+                    (Some(_) | None, _, _) => Err(Refusal::NothingAsked),
                 }
             }
             (Some(only), 0) => Ok(only.key.clone()),

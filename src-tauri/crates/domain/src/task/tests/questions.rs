@@ -91,6 +91,19 @@ fn questions_for_models_and_of_ended_tasks_are_rejected() {
 }
 
 #[test]
+fn an_answer_that_comes_after_the_end_of_its_call_is_told_so() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let held = asked.answer(accept(Some("a")), at(21)).expect("it is open").0.next;
+    let ended = held.observe(&completed(22), &policy()).next;
+    let RequestState::Withdrawn { why, .. } = state(&ended, "a") else { panic!("it never left") };
+    assert_eq!(why, "the task ended; the answer did not reach the server");
+    for named in [Some("a"), None] {
+        let refused = ended.answer(accept(named), at(23)).map(|_| ());
+        assert_eq!(refused, Err(Refusal::EndedBeforeAnswer), "by its key: {}", named.is_some());
+    }
+}
+
+#[test]
 fn a_server_that_asks_without_end_is_cut_and_it_is_told_once() {
     let policy = Policy { requests_per_task_max: 2, ..policy() };
     let keys: Vec<String> = (0..50).map(|n| format!("k{n:02}")).collect();

@@ -86,7 +86,7 @@ fn rule_06_a_key_that_is_missing_later_is_confirmed_if_answered_here_and_else_wi
     assert!(matches!(state(&step.next, "a"), RequestState::Confirmed(answer) if answer.by == Decider::from(ann())));
     assert!(matches!(state(&step.next, "b"), RequestState::Withdrawn { .. }));
     let RequestState::Withdrawn { why, .. } = state(&step.next, "c") else { panic!("an unsent answer is no answer") };
-    assert!(why.contains("before the answer was sent"), "it says what became of the answer: {why}");
+    assert!(why.contains("the answer did not reach the server"), "it says what became of the answer: {why}");
     assert_eq!(verbs(&step), [Verb::AnswerEnded, Verb::Withdrawn, Verb::Withdrawn]);
 }
 

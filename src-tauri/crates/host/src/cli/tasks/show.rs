@@ -6,7 +6,7 @@ use anstyle::Style;
 use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
 use api::dto::task::facts::ResultState;
-use api::dto::{HistoryEvent, RequestDto, TaskDto, moment};
+use api::dto::{DeliveryDto, HistoryEvent, RequestDto, TaskDto, moment};
 use api::format::time;
 use domain::task::input_request::form;
 use domain::task::status::Phase;
@@ -148,7 +148,9 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
     match (&request.answer, &request.withdrawn_why) {
         (Some(answer), _) => {
             let at = moment(&answer.at).map(|at| time::ago(at, sentences::now())).unwrap_or_default();
-            screen.line(&format!("  answered by {} {at}: {} ({})", answer.by, answer.action, answer.delivery));
+            let is_unsure = task.over && answer.delivery == DeliveryDto::Sent;
+            let ended = if is_unsure { "; the call ended before the server acknowledged it" } else { "" };
+            screen.line(&format!("  answered by {} {at}: {} ({}{ended})", answer.by, answer.action, answer.delivery));
         }
         (None, Some(why)) => screen.line(&format!("  {}", one_line(why))),
         (None, None) => {
