@@ -4,6 +4,8 @@
 //! Joiners and variation selectors that a script or an emoji needs are kept (decision 0017). It does not detect
 //! look-alike letters.
 
+use std::borrow::Cow;
+
 /// Cuts text to `cap` characters and removes control characters other than line feed and tab, bidirectional
 /// controls, and characters without a visible form (style 86). Line and paragraph separators become line feeds.
 #[must_use]
@@ -99,6 +101,31 @@ pub fn without_terminal_sequences(text: &str) -> String {
     kept
 }
 
+/// The text without control sequences (CSI), such as colours: `\x1b[31m` leaves nothing. They hold no words, so a person
+/// is shown every word of the text; the strings that other sequences hold stay.
+#[must_use]
+pub fn without_control_sequences(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\u{1b}', '\u{9b}']) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let begins = match character {
+            '\u{9b}' => true,
+            '\u{1b}' => characters.next_if_eq(&'[').is_some(),
+            _ => false,
+        };
+        if begins {
+            while characters.next_if(|next| matches!(next, ' '..='?')).is_some() {}
+            characters.next_if(|next| matches!(next, '@'..='~'));
+        } else {
+            kept.push(character);
+        }
+    }
+    Cow::Owned(kept)
+}
+
 /// Characters that have no visible form or change the order of others: Unicode's `Default_Ignorable_Code_Point`
 /// with the bidirectional controls and the interlinear annotations. Those that `plain_text` keeps in some places
 /// are decided there.
@@ -185,6 +212,20 @@ mod tests {
             ("é\u{1b}", "é"),
         ] {
             assert_eq!(without_terminal_sequences(raw), shown, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn colours_are_removed_whole_and_every_word_stays() {
+        for (raw, shown) in [
+            ("a\u{1b}[31mred\u{1b}[0m b", "ared b"),
+            ("\u{9b}1;31mx", "x"),
+            ("\u{1b}]0;title\u{7}text", "\u{1b}]0;title\u{7}text"),
+            ("a\u{1b}b", "a\u{1b}b"),
+            ("\u{1b}[12", ""),
+            ("plain [31m", "plain [31m"),
+        ] {
+            assert_eq!(without_control_sequences(raw), shown, "{raw:?}");
         }
     }
 

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::policy::Policy;
+use domain::policy::{Policy, plain_text, without_control_sequences};
 use domain::ports::UpstreamError;
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
@@ -111,7 +111,7 @@ impl<'a> JsonFields<'a> {
     /// A string for people: plain and capped.
     pub(crate) fn words(&self, name: &str, policy: &Policy) -> Option<String> {
         self.text(name)
-            .map(|text| domain::policy::plain_text(&text, policy.server_text_cap_chars))
+            .map(|text| plain_text(&without_control_sequences(&text), policy.server_text_cap_chars))
             .filter(|text| !text.is_empty())
     }
 

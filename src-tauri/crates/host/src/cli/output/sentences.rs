@@ -12,6 +12,7 @@ pub(crate) use api::format::shell_word::shell_quote as shell_word;
 use api::format::time;
 use api::format::tokens::grouped;
 use domain::audit::Verb;
+use domain::policy::{plain_text, without_terminal_sequences};
 use domain::ports::Clock as _;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -29,19 +30,20 @@ pub(crate) fn now() -> Timestamp {
 
 /// Server text as one harmless line.
 pub(crate) fn one_line(text: &str) -> String {
+    let text = without_terminal_sequences(text);
     let words: Vec<&str> = text.split_whitespace().collect();
-    domain::policy::plain_text(&words.join(" "), LINE_CHARS)
+    plain_text(&words.join(" "), LINE_CHARS)
 }
 
 /// Server text as harmless lines, each behind a bar that marks it as a quotation.
 pub(crate) fn quoted(text: &str) -> String {
-    let plain = domain::policy::plain_text(text, PARAGRAPH_CHARS);
+    let plain = plain_text(&without_terminal_sequences(text), PARAGRAPH_CHARS);
     plain.lines().map(|line| format!("  │ {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Harmless server text of any length, printed whole.
 pub(crate) fn plain(text: &str) -> String {
-    domain::policy::plain_text(text, usize::MAX)
+    plain_text(&without_terminal_sequences(text), usize::MAX)
 }
 
 /// The label of a task's phase.
@@ -307,6 +309,8 @@ mod tests {
 
     #[test]
     fn text_of_servers_stays_one_line() {
-        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a [31mb c");
+        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a b c");
+        assert_eq!(one_line("\u{1b}]0;title\u{7}\u{1b}[2Kx\u{202e}y"), "xy", "and leaves no part of a sequence");
+        assert_eq!(quoted("a\u{1b}[0m\nb"), "  │ a\n  │ b");
     }
 }
