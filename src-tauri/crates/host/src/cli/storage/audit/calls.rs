@@ -6,6 +6,7 @@ use api::calls::core::receipts::{ListReceipts, ReceiptFilterDto};
 use api::dto::core::receipt::{ReceiptDto, ReceiptListDto};
 use api::format::time::span_ms;
 use clap::Args;
+use domain::policy::plain_text;
 
 use crate::app::core_client::CoreClient;
 use crate::cli::input::run_time::moment;
@@ -107,16 +108,36 @@ pub(super) async fn list(command: CallsArgs, config: &Config, screen: &Screen) -
     Ok(DONE)
 }
 
+/// Longest name of a tool in the table; `--json` has it whole. An agent may call a tool that no server has by any name.
+/// Judgement: programs allow their models names of 64 characters.
+const TOOL_CHARS: usize = 64;
+
+fn shown_tool(name: &str) -> String {
+    plain_text(&one_line(name), TOOL_CHARS)
+}
+
 fn line(call: &ReceiptDto) -> Vec<table::TableCell> {
     vec![
         text(call.number.to_string()),
         text(call.at.clone()),
         text(one_line(&call.agent)),
         text(call.server.as_deref().map(one_line).unwrap_or_default()),
-        text(one_line(&call.tool)),
+        text(shown_tool(&call.tool)),
         text(one_line(&call.verdict)),
         text(one_line(&call.outcome)),
         text(span_ms(call.took_ms)),
         text(call.handle.as_deref().map(|id| short_id(id, false).to_owned()).unwrap_or_default()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_any_name_leaves_the_table_readable() {
+        assert_eq!(shown_tool("hash_tree"), "hash_tree");
+        let long = shown_tool(&"x".repeat(256));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (TOOL_CHARS + 1, true), "{long}");
+    }
 }
