@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{JsonCursor, MalformedJson};
+use super::{JsonCursor, JsonNest, MalformedJson, blank};
 
 /// Names of an object up to which they are compared with each other; of more, a set is made. Judgement: as for the members
 /// of params.
@@ -26,23 +26,36 @@ pub(crate) struct SteppedValue {
 impl JsonCursor<'_> {
     /// Steps over the value that begins here as [`JsonCursor::skip`] does, and looks at the names in it.
     pub(crate) fn skip_with_names(&mut self) -> Result<SteppedValue, MalformedJson> {
-        let (begin, names_twice) = step_over(self, LEVELS_MAX)?;
+        let begin = blank(self.text.as_bytes(), self.at);
+        let names_twice = step_over(self, LEVELS_MAX)?;
         Ok(SteppedValue { place: begin..self.at, names_twice })
     }
 }
 
-/// Steps over a value. Returns where it begins, and whether an object in it names a member twice.
-fn step_over(cursor: &mut JsonCursor<'_>, levels: usize) -> Result<(usize, bool), MalformedJson> {
+/// Steps over a value. Returns whether an object in it names a member twice.
+fn step_over(cursor: &mut JsonCursor<'_>, levels: usize) -> Result<bool, MalformedJson> {
     let entered = if levels > 0 { cursor.enter() } else { None };
-    let Some(mut nest) = entered else { return Ok((cursor.skip()?.start, false)) };
-    let begin = nest.begin.saturating_sub(1);
+    match entered {
+        Some(object) if object.is_object => step_over_object(cursor, object, levels),
+        Some(mut list) => {
+            let mut names_twice = false;
+            while cursor.next_in(&mut list)?.is_some() {
+                names_twice |= step_over(cursor, levels.saturating_sub(1))?;
+            }
+            Ok(names_twice)
+        }
+        None => cursor.skip().map(|_| false),
+    }
+}
+
+fn step_over_object(cursor: &mut JsonCursor<'_>, mut object: JsonNest, levels: usize) -> Result<bool, MalformedJson> {
     let mut names = NamesOfObject::default();
     let mut names_twice = false;
-    while let Some(name) = cursor.next_in(&mut nest)? {
-        names_twice |= nest.is_object && !names.insert(name);
-        names_twice |= step_over(cursor, levels.saturating_sub(1))?.1;
+    while let Some(name) = cursor.next_in(&mut object)? {
+        names_twice |= !names.insert(name);
+        names_twice |= step_over(cursor, levels.saturating_sub(1))?;
     }
-    Ok((begin, names_twice))
+    Ok(names_twice)
 }
 
 /// The names of one object.
@@ -51,7 +64,7 @@ struct NamesOfObject<'a> {
     first: [&'a str; COMPARED_MAX],
     count: usize,
     /// Those behind the first, and those with escapes.
-    rest: HashSet<Cow<'a, str>>,
+    rest: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> NamesOfObject<'a> {
@@ -60,13 +73,13 @@ impl<'a> NamesOfObject<'a> {
         if self.first.iter().take(self.count).any(|known| *known == name) {
             return false;
         }
-        match (name, self.first.get_mut(self.count)) {
-            (Cow::Borrowed(name), Some(place)) if self.rest.is_empty() => {
+        match (name, self.first.get_mut(self.count), &mut self.rest) {
+            (Cow::Borrowed(name), Some(place), None) => {
                 *place = name;
                 self.count += 1;
                 true
             }
-            (name, _) => self.rest.insert(name),
+            (name, _, rest) => rest.get_or_insert_default().insert(name),
         }
     }
 }
