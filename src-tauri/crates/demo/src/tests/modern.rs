@@ -145,6 +145,8 @@ async fn lines_that_are_no_messages_are_answered_and_do_not_end_the_server() {
         ("[]", -32_600),
         ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32_600),
         ("{\"id\":{},\"method\":\"ping\"}", -32_600),
+        ("{\"id\":1,\"method\":\"ping\"}", -32_600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32_600),
         (&"[".repeat(2_000), -32_600),
     ] {
         peer.write(line).await;
