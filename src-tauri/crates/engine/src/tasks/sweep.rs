@@ -3,6 +3,7 @@
 //! A reconciler: at intervals it reads what is due before the next one, and waits for each of these moments. Which phase
 //! follows is the domain's to say. Silence is not here: the actor counts misses (`servers/poll.rs`).
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
@@ -18,11 +19,14 @@ const SWEPT_AT_ONCE: usize = 64;
 
 /// Sweeps at intervals, and between them at each moment at which a task is due, for ever.
 pub(crate) async fn run(core: Arc<EngineCore>) {
+    // Kept while tasks are swept in between, so that no look is left out.
+    let mut look = pin!(core.time.next_interval(core.policy.sweep_every));
     loop {
         tokio::select! {
-            () = core.time.next_interval(core.policy.sweep_every) => {
+            () = look.as_mut() => {
                 tick(&core).await;
                 see_foreign_commits(&core).await;
+                look.set(core.time.next_interval(core.policy.sweep_every));
             }
             () = sleep_until(core.effects.ticks.first_due().map(|at| core.time.instant(at))) => {
                 let due = core.effects.ticks.take_due(core.time.now());
