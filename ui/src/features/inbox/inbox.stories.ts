@@ -160,7 +160,7 @@ export default {
       { fake: on(made.SIX), keys: ["r", "Tab", "Tab", "Tab", "Tab", "Control+a", "9", "Control+Enter"] },
     ),
     "more questions to come": screen(MANY_TO_COME),
-    "form as JSON": screen(made.QUESTION, { click: ["form [role=radiogroup] label:last-child"] }),
+    "form as JSON": screen(made.QUESTION, { click: ["form > div:last-child button"] }),
     "form, all kinds of fields": screen(made.EVERY_FIELD),
     "form, all problems": screen(made.EVERY_FIELD, { click: [SEND] }),
     "form of 500 fields": screen(made.MANY_FIELDS),

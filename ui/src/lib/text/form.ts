@@ -2,9 +2,8 @@
 import { count, plural } from "$lib/format/count";
 
 export const formText = {
-  view: "Answer as",
-  form: "Form",
-  json: "JSON",
+  asForm: "Use the form",
+  asJson: "Write it as JSON",
   optional: "Optional",
   yes: "Yes",
   no: "No",
