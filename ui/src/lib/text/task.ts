@@ -23,7 +23,7 @@ export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
 
 export const GROUP_WORDS: Readonly<Record<PhaseGroup, string>> = {
   needsYou: "Needs you",
-  moving: "Moving",
+  moving: "In progress",
   noNews: "No news",
   finished: "Finished",
 };

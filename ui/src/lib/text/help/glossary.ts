@@ -75,6 +75,10 @@ export const GLOSSARY = [
   { word: "Hidden", means: "A task that you took out of lists and counts; it is kept, and you can show it again." },
   { word: "In parts", means: "The agent gets a preview of a long result, then the parts that it asks for." },
   {
+    word: "In progress",
+    means: "The task runs, is being sent an answer, was asked to cancel, or its agent’s access was revoked.",
+  },
+  {
     word: "In the window",
     means: "Tokens that the model of an agent has in front of it now, by what is known of its program.",
   },
@@ -95,7 +99,6 @@ export const GLOSSARY = [
   },
   { word: "Mark resolved", means: "Closes a task whose end nobody knows, here only: its server is not told." },
   { word: "MCP", means: "The Model Context Protocol, the language in which agents call the tools of servers." },
-  { word: "Moving", means: "The task runs, is being sent an answer, or was asked to cancel." },
   {
     word: "Needs you",
     means: "A question, a held result, a decision, or a task that was lost or never confirmed; it waits for a person.",
