@@ -4,15 +4,19 @@ import { budgetOf } from "$lib/budget/window-fill";
 import { makeBudgets } from "$lib/fake-core/budgets";
 import { makeAgents } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
+import { firstSentence } from "$lib/task/first-sentence";
 import { SAME_CALL } from "./alarm.example";
 import { historyLines } from "./detail/history-lines";
 import { DOES_NOT_FIT, OVER_LIMIT, QUESTION, RESULT_HELD, sharedAmong, TOO_LARGE } from "./inbox.example";
-import { firstSentence, iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./item-title";
+import { iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./item-title";
 
 it.each([
   ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],
   ["Name the reviewer for this release.", "Name the reviewer for this release"],
   ["Tidy `/home/mara/Downloads`? Files that would go: 3 Images.", "Tidy `/home/mara/Downloads`?"],
+  ["Build 8841 is green. Choose how to release it. I roll back by myself.", "Choose how to release it"],
+  ["The import is ready. Please enter the ticket. How is it named?", "How is it named?"],
+  ["Typing is slow. Names differ.", "Typing is slow"],
   ["no stop at all", "no stop at all"],
   ["", ""],
   ["...", "..."],

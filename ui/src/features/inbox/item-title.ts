@@ -4,24 +4,15 @@ import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";
 import { coarse, duration, elapsed, ms } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
+import { firstSentence } from "$lib/task/first-sentence";
 import { answeredText } from "$lib/text/inbox/answered";
 import { inboxText } from "$lib/text/inbox";
 import { alarmText } from "$lib/text/inbox/alarm";
 import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
-
 import { pauseTitle } from "./pause/pause-title";
 
-const TITLE_CAP = 140;
 const words = inboxText.titleOf;
-
-/** The first sentence that asks, else the first one. */
-export function firstSentence(message: string): string {
-  const text = singleLine(message, 600);
-  const sentences = text.match(/[^.!?…]+(?:[.!?…](?![\s"”')\]]|$)[^.!?…]*)*[.!?…]*["”')\]]*/g) ?? [];
-  const asks = sentences.find((one) => /\?["”')\]]*$/.test(one.trim()));
-  return singleLine(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
-}
 
 /** Whether its size is why it waits. A result that a person wants to see has a size too. */
 export function isSized(row: InboxRow): boolean {
@@ -64,9 +55,9 @@ export function titleOf(row: InboxRow): string {
     case "overdue":
       return words.overdue(tool);
     case "lost":
-      return words.lost(row.server);
+      return words.lost(tool, row.server);
     case "unconfirmed":
-      return words.unconfirmed(tool, row.server);
+      return words.unconfirmed(tool);
     case "blocked":
       return words.blocked(row.server);
     case "held":

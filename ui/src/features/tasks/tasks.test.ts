@@ -123,6 +123,11 @@ describe("the cells of a row", () => {
   test("the_last_message_of_a_finished_task_is_its_result_or_error", () => {
     const done = { ...makeRow(1, "done", NOW), statusMessage: "Reading 40 of 40", says: "40 files, none failed" };
     expect(messageText(done, () => NOW)).toEqual({ text: "40 files, none failed", isServers: true });
+    const asks = makeRow(1, "waiting", NOW);
+    expect(
+      messageText({ ...asks, says: "Build 8841 is green. How should it roll out?" }, () => NOW).text,
+      "what it asks",
+    ).toBe("How should it roll out?");
     const { says: _says, ...silent } = makeRow(1, "done", NOW);
     const plain = { ...silent, statusMessage: "Reading", resultBytes: 4_100 };
     expect(

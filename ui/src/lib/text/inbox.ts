@@ -77,8 +77,8 @@ export const inboxText = {
     overdue: (tool: string) => `${tool} runs longer than usual`,
     overdueBy: (tool: string, elapsed: string, usual: string) => `${tool} runs ${elapsed}, usually ${usual}`,
     agreed: (tool: string) => `${tool} is past its time limit`,
-    lost: (server: string) => `This task was lost on ${server}`,
-    unconfirmed: (tool: string, server: string) => `${tool} was never confirmed by ${server}`,
+    lost: (tool: string, server: string) => `${tool} was lost on ${server}`,
+    unconfirmed: (tool: string) => `${tool} was never confirmed`,
     blocked: (server: string) => `${server} needs sign-in`,
     held: (tool: string, agent: string | null) =>
       agent === null
@@ -125,7 +125,7 @@ export const inboxText = {
     says: "Server says",
     lastHeard: (when: string) => `last heard ${when}`,
     look: (when: string) => `next check ${when}`,
-    paused: "waiting for you does not count toward its time limit",
+    paused: "your wait does not use its time limit",
     forgets: (when: string) => `the server drops it ${when}`,
     missed: (n: number) => plural(n, "unanswered check", "unanswered checks"),
   },

@@ -50,7 +50,7 @@ it("a_lost_task_says_what_happened_and_not_more_than_is_known", async () => {
     const contact = { ...LOST.task.contact, kind: "gone" as const, last };
     const shown = open({ ...LOST, task: { ...LOST.task, contact } });
     await shown.find("header .status-line", `${last.charAt(0).toUpperCase()}${last.slice(1)}`);
-    await shown.find("header", "This task was lost on warehouse");
+    await shown.find("header", " was lost on warehouse");
     expect(shown.text()).not.toContain("unknown task");
     await shown.close();
   }
