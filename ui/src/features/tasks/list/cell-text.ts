@@ -4,18 +4,22 @@ import { singleLine } from "$lib/design";
 import { bytes } from "$lib/format/bytes";
 import { ago, coarse, date, hourMinute, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
+import { firstSentence } from "$lib/task/first-sentence";
 import { statusWord, whyPaused } from "$lib/task/server-status";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
-import { SERVER_STATUS } from "$lib/text/task";
+import { SERVER_STATUS, TASK } from "$lib/text/task";
 import { TASKS } from "$lib/text/tasks";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** "60 %", or how much is done where the whole is not known. Empty when nothing is. */
+/** "60 %", or "212 done" where the whole is not known, so that it is not read as a percentage. Empty when nothing is. */
 export function doneText(progress: ProgressDto | null): string {
   if (progress === null || progress.done === null || !Number.isFinite(progress.done)) return "";
-  if (progress.total === null || !(progress.total > 0)) return compact(progress.done);
+  if (progress.total === null || !(progress.total > 0)) {
+    const done = compact(progress.done);
+    return done === "" ? "" : TASK.progress.done(done);
+  }
   return `${Math.floor(Math.min(100, Math.max(0, (100 * progress.done) / progress.total)))} %`;
 }
 
@@ -116,7 +120,8 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
     };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
   if (row.paused && row.phase === "waiting") return { text: whyPaused(row.paused, row), isServers: false };
-  if (row.says) return { text: singleLine(row.says), isServers: true };
+  if (row.says)
+    return { text: row.phase === "waiting" ? firstSentence(row.says) : singleLine(row.says), isServers: true };
   if (row.over && row.resultBytes !== null) return { text: TASKS.resultOf(bytes(row.resultBytes)), isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "")
     return { text: singleLine(row.statusMessage), isServers: true };
