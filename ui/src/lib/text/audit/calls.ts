@@ -13,7 +13,7 @@ const VERDICT_LABELS: Readonly<Record<string, string>> = {
 };
 const OUTCOME_LABELS: Readonly<Record<string, string>> = {
   result: "result",
-  toolError: "error of the tool",
+  toolError: "tool error",
   error: "error",
   question: "question",
   task: "task",
@@ -46,10 +46,15 @@ export const outcomeLabel = (word: string): string => label(OUTCOME_LABELS, word
 /** What it means that a call was refused or answered so; empty where the words say it all. */
 export const meaning = (verdict: string, outcome: string): string =>
   [verdict, outcome].map((word) => (Object.hasOwn(MEANINGS, word) ? (MEANINGS[word] ?? "") : "")).find(Boolean) ?? "";
-export const tookText = (tookMs: number): string => (tookMs < 1000 ? `${count(tookMs)} ms` : duration(tookMs));
+export const tookText = (tookMs: number): string =>
+  tookMs < 1 ? "under 1 ms" : tookMs < 1000 ? `${count(tookMs)} ms` : duration(tookMs);
 
 const range = (first: number, last: number) =>
-  first === last ? `Call ${count(first)}` : `Calls ${count(first)} to ${count(last)}`;
+  first === last
+    ? `Call ${count(first)}`
+    : first === 1
+      ? plural(last, "call")
+      : `Calls ${count(first)} to ${count(last)}`;
 
 export const callsText = {
   tab: "Part of the audit",

@@ -27,7 +27,11 @@ export const auditText = {
   changed: "changed",
   changedWhy: "Its fields do not give its hash: the row was changed after it was written, or the disk is damaged.",
   range: (first: number, last: number) =>
-    first === last ? `Row ${count(first)}` : `Rows ${count(first)} to ${count(last)}`,
+    first === last
+      ? `Row ${count(first)}`
+      : first === 1
+        ? plural(last, "row")
+        : `Rows ${count(first)} to ${count(last)}`,
   loaded: (rows: number) => `${plural(rows, "row")} loaded, more may match`,
   matches: (rows: number) => `${plural(rows, "row")} ${rows === 1 ? "matches" : "match"}`,
   check: "Check the log",
