@@ -148,7 +148,7 @@ it("what_is_known_of_a_task_is_said_and_nothing_else", () => {
   const [asked] = haltedTasks([row], ["requested"], AT);
   if (!asked) throw new Error("a task is made");
   const known = (change: Partial<HaltedTaskDto>) => knownOf({ ...asked, ...change });
-  expect(known({})).toMatch(/^Requested \d\d:\d\d:\d\d$/);
+  expect(known({}), "more than its state").toMatch(/^Asked \d\d:\d\d:\d\d, no reply yet$/);
   expect(known({ refused: "not possible", state: "notConfirmed" })).toBe("Server refused: not possible");
   expect(known({ state: "notConfirmed" })).toMatch(/^No word since \d\d:/);
   expect(known({ state: "notConfirmed", phase: "lost" }), "its phase says more").toBe("Lost by the server");

@@ -14,7 +14,7 @@ export const HALT = {
       ? "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked."
       : `Asked ${plural(n, "task")} again to cancel.`,
   /** While nothing is halted. */
-  none: "Nothing is halted.",
+  none: "Nothing is halted",
   noneWhy:
     "A halt stops work at once: new calls are refused, running tasks are asked to cancel, and questions stand still. You choose what it covers, and let work begin again step by step.",
   otherWays:
@@ -131,8 +131,8 @@ export const HALT = {
   known: {
     ended: (phase: string, at: string) => `${phase} ${at}`,
     held: "result held",
-    asked: (at: string) => `Requested ${at}`,
-    acknowledged: (at: string) => `Acknowledged ${at}`,
+    asked: (at: string) => `Asked ${at}, no reply yet`,
+    acknowledged: (at: string) => `Received ${at}, not ended`,
     refused: (why: string) => `Server refused: ${why}`,
     noWord: (at: string) => `No word since ${at}`,
     notEnded: (phase: string, at: string) => `Acknowledged ${at}, not ended: ${phase}`,
