@@ -2,7 +2,7 @@
 import type { AgentFacts, ListQuery } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
-import { ago, day, hourMinute, ms } from "$lib/format/time";
+import { ago, clockTime } from "$lib/format/time";
 import { textMatcher } from "$lib/text-match";
 import { agentsText as text } from "$lib/text/agents";
 import { pauseText } from "$lib/text/halt/pause";
@@ -38,12 +38,6 @@ export function agentStatus(agent: AgentFacts, now: number): AgentStatus {
     small: agent.connectedSince == null ? last : text.state.since(clockTime(agent.connectedSince, now)),
   };
 }
-
-/** "14:02" within a day, then "12 Mar, 14:02". */
-export function clockTime(moment: string, now: number): string {
-  return now - ms(moment) < DAY_MS ? hourMinute(moment) : day(moment, now);
-}
-const DAY_MS = 86_400_000;
 
 /** What needs somebody first, then the connected, then the others by name; the revoked last. */
 export function sortedByNeed(agents: Iterable<AgentFacts>): readonly AgentFacts[] {

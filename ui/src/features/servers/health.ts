@@ -3,7 +3,7 @@ import type { HealthDto, ServerDto } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/consent/host";
-import { coarse, duration, ms, until } from "$lib/format/time";
+import { clockTime, duration, until } from "$lib/format/time";
 import { standing } from "$lib/server/standing";
 import { serversText as text } from "$lib/text/servers";
 
@@ -47,7 +47,7 @@ function newsWord(server: ServerDto): string {
 }
 
 function since(moment: string | null | undefined, now: number): string {
-  return moment == null ? "" : text.health.since(coarse(now - ms(moment)));
+  return moment == null ? "" : text.health.since(clockTime(moment, now));
 }
 
 function retry(health: HealthDto, now: number): string {

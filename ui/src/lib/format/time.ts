@@ -38,6 +38,11 @@ function onClock(moment: Moment, distance: number, now: number): string {
   return distance < MINUTE ? hourMinuteSecond(moment) : hourMinute(moment);
 }
 
+/** Since when something lasts: "14:02" within a day, then "12 Mar, 14:02". */
+export function clockTime(moment: Moment, now: number): string {
+  return now - ms(moment) < DAY ? hourMinute(moment) : day(moment, now);
+}
+
 /** One unit: "8 s", "4 min", "3 h", "2 d". */
 export function coarse(duration: number): string {
   if (duration < MINUTE) return `${Math.max(0, Math.floor(duration / SECOND))} s`;

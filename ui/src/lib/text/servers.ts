@@ -74,7 +74,7 @@ export const serversText = {
     kept: "calls run as tasks",
     allow: "review and allow it",
     retry: (when: string) => `retry ${when}`,
-    since: (time: string) => `for ${time}`,
+    since: (time: string) => `since ${time}`,
   },
 
   detail: {
