@@ -4,11 +4,12 @@ import { budgetOf } from "$lib/budget/window-fill";
 import { makeBudgets } from "$lib/fake-core/budgets";
 import { makeAgents } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
+import { usualRange } from "$lib/format/time";
 import { firstSentence } from "$lib/task/first-sentence";
 import { SAME_CALL } from "./alarm.example";
 import { historyLines } from "./detail/history-lines";
 import { DOES_NOT_FIT, OVER_LIMIT, QUESTION, RESULT_HELD, sharedAmong, TOO_LARGE } from "./inbox.example";
-import { iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./item-title";
+import { iconOf, isShared, isSized, titleOf, windowText } from "./item-title";
 
 it.each([
   ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],

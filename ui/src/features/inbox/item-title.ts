@@ -2,7 +2,7 @@
 import type { AlarmDto, BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
 import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";
-import { coarse, duration, elapsed, ms } from "$lib/format/time";
+import { coarse, duration, elapsed, ms, usualRange } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
 import { firstSentence } from "$lib/task/first-sentence";
 import { answeredText } from "$lib/text/inbox/answered";
@@ -97,13 +97,6 @@ export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): s
   if (task.overdueWhy === "agreed") return words.agreed(tool);
   if (task.usual === null) return titleOf(row);
   return words.overdueBy(tool, coarse(elapsed(task, now)), usualRange(task.usual));
-}
-
-export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
-  const [from, to] = [coarse(usual.medianMs), coarse(usual.p95Ms)];
-  if (from === to) return to;
-  const [amount, unit] = from.split(" ");
-  return inboxText.facts.usualRange(to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from, to);
 }
 
 /** "200k, ≈ 81 % full": what the window of its agent may hold, and how much of that is taken. */

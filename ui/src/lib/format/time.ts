@@ -150,3 +150,11 @@ function pair(length: number, big: number, bigName: string, small: number, small
 function two(value: number): string {
   return String(value).padStart(2, "0");
 }
+
+/** How long runs usually take: "9 to 14 min", with the unit once where it is the same. */
+export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
+  const [from, to] = [coarse(usual.medianMs), coarse(usual.p95Ms)];
+  if (from === to) return to;
+  const [amount, unit] = from.split(" ");
+  return `${to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from} to ${to}`;
+}

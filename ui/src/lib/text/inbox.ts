@@ -284,7 +284,6 @@ export const inboxText = {
     protocol: (version: string) => `protocol ${version}`,
     noTasks: "no task support",
     pushes: "reports changes itself",
-    usualRange: (from: string, to: string) => `${from} to ${to}`,
     noCancels: "none requested yet",
     stopped: "paused while it waits",
     copy: "Copy the handle",

@@ -147,7 +147,6 @@ export const TASK = {
     ranBefore: "Ran before it asked",
     ranUntilLost: "Ran until contact ended",
     usually: "Usually takes",
-    range: (from: string, to: string) => (from === to ? from : `${from} to ${to}`),
   },
 
   lanes: {
