@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ago, clockFace, day, duration, elapsed, hourMinute, hourMinuteSecond, left, until } from "./time";
+import { ago, clockFace, clockTime, day, duration, elapsed, hourMinute, hourMinuteSecond, left, until } from "./time";
 import { timeStyle } from "./time-style.svelte";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
@@ -17,6 +17,10 @@ describe("times", () => {
   });
   it("are_dates_after_a_day", () =>
     expect(ago(before(25 * H), NOW), "a day ago needs its date").toMatch(/^20 Nov, \d\d:\d\d$/));
+  it("since_when_something_lasts_is_a_time_of_day_and_after_a_day_a_date", () => {
+    expect(clockTime(before(H), NOW)).toBe(hourMinute(before(H)));
+    expect(clockTime(before(25 * H), NOW)).toMatch(/^20 Nov, \d\d:\d\d$/);
+  });
   it("in_the_future_say_when", () => expect(until(NOW + 22 * S, NOW), "the next look").toBe("in 22 s"));
   it("from_a_clock_that_runs_ahead_are_now", () => expect(ago(NOW + 5 * S, NOW), "never a negative age").toBe("now"));
   it("that_are_no_times_show_nothing", () =>

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import bindings from "$lib/bindings/index.ts?raw";
 import { VERB_LABELS, VERBS, verbLabel } from "./verbs";
+import { callsText, tookText } from "./calls";
+import { auditText } from "./log";
 
 /** Every word of the core's audit log, read from the types it generates. */
 const STORED = [...(/export type AuditVerb = ([^;]+);/.exec(bindings)?.[1]?.matchAll(/"(\w+)"/g) ?? [])].map(
@@ -22,4 +24,17 @@ it("labels_say_cancel_and_fit_their_column", () => {
 it("a_verb_of_a_newer_version_stays_as_it_was_stored", () => {
   expect(verbLabel("teleported")).toBe("teleported");
   expect(verbLabel("toString"), "not a property of every object").toBe("toString");
+});
+
+it("a whole log or list of calls says how many there are, and a single one its number", () => {
+  expect([auditText.range(1, 18_204), auditText.range(4, 9), auditText.range(1, 1)]).toEqual([
+    "18,204 rows",
+    "Rows 4 to 9",
+    "Row 1",
+  ]);
+  expect([callsText.range(1, 4_120), callsText.range(1, 1)]).toEqual(["4,120 calls", "Call 1"]);
+});
+
+it("a call that was not sent took no rounded time", () => {
+  expect([tookText(0), tookText(12), tookText(41_000)]).toEqual(["under 1 ms", "12 ms", "41 s"]);
 });
