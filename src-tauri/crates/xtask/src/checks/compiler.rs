@@ -20,6 +20,8 @@ const CLIPPY_LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 const COMPILERS: &str = "TASKWARDEN_COMPILERS";
 /// Where rustdoc writes.
 const PAGES: &str = "TASKWARDEN_PAGES";
+/// Examples that tests start. The others are programs of `cargo xtask bench`, which makes them in release mode.
+const STARTED_EXAMPLES: [&str; 1] = ["keep"];
 /// Of rustc's arguments that say one thing and its value, those that rustdoc needs: what is read, and how.
 const OF_RUSTDOC: [&str; 11] = [
     "--allow",
@@ -91,10 +93,15 @@ pub(crate) fn is_compile(first: &str) -> bool {
 pub(crate) fn compile(arguments: &[OsString]) -> bool {
     let folder = PathBuf::from(std::env::var_os(COMPILERS).unwrap_or_default());
     let is_passed = |command: &mut Command| command.status().is_ok_and(|status| status.success());
-    if !is_passed(Command::new(program(&folder, "clippy-driver")).args(arguments)) {
+    let written = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<Vec<_>>>();
+    let mut clippy = Command::new(program(&folder, "clippy-driver"));
+    if let Some((of_check, place)) = written.as_deref().and_then(of_check) {
+        // Cargo compiles a target anew whose output is not there, so something lies where the program would.
+        return is_passed(clippy.args(arguments.first()).args(of_check)) && fs::write(place, "").is_ok();
+    }
+    if !is_passed(clippy.args(arguments)) {
         return false;
     }
-    let written = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<Vec<_>>>();
     let Some(of_rustdoc) = written.and_then(|words| of_rustdoc(&words)) else { return true };
     let mut rustdoc = Command::new(program(&folder, "rustdoc"));
     rustdoc.args(of_rustdoc).args(["-D", "warnings", "-o"]).arg(std::env::var_os(PAGES).unwrap_or_default());
@@ -103,6 +110,30 @@ pub(crate) fn compile(arguments: &[OsString]) -> bool {
 
 fn program(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The arguments of rustc that check an example without making a program of it, and where cargo looks for the program;
+/// nothing for everything else.
+fn of_check(arguments: &[&str]) -> Option<(Vec<String>, PathBuf)> {
+    let value_of = |name: &str| {
+        let at = arguments.iter().position(|word| *word == name)?;
+        arguments.get(at + 1).copied()
+    };
+    let (name, folder) = (value_of("--crate-name")?, Path::new(value_of("--out-dir")?));
+    if !folder.ends_with("examples") || STARTED_EXAMPLES.contains(&name) {
+        return None;
+    }
+    let suffix = arguments.iter().find_map(|word| word.strip_prefix("extra-filename="))?;
+    let of_check = arguments.iter().map(|word| match word.split_once('=') {
+        Some(("--emit", _)) => "--emit=dep-info,metadata".to_owned(),
+        // Without word of each file it writes: cargo waits for a program, not for metadata.
+        Some(("--json", said)) => {
+            let kinds: Vec<_> = said.split(',').filter(|kind| *kind != "artifacts").collect();
+            format!("--json={}", kinds.join(","))
+        }
+        Some(_) | None => (*word).to_owned(),
+    });
+    Some((of_check.collect(), folder.join(format!("{name}{suffix}{}", std::env::consts::EXE_SUFFIX))))
 }
 
 /// The arguments of rustdoc for what rustc was asked to compile; nothing for what has no pages: tests, examples, build
@@ -186,6 +217,39 @@ mod tests {
             "src/lib.rs",
         ];
         assert_eq!(of_rustdoc(&of_rustc).unwrap(), expected, "what says how the source is read, in its order");
+    }
+
+    #[test]
+    fn an_example_that_nothing_starts_is_checked_and_not_linked() {
+        let of_cargo = |name| {
+            [
+                "--crate-name",
+                name,
+                "--edition=2024",
+                "tests/examples/poll_load.rs",
+                "--json=diagnostic-rendered-ansi,artifacts,future-incompat",
+                "--crate-type",
+                "bin",
+                "--emit=dep-info,link",
+                "-C",
+                "extra-filename=-0f",
+                "--out-dir",
+                "/target/debug/examples",
+            ]
+        };
+        let (of_check, place) = of_check(&of_cargo("poll_load")).unwrap();
+        assert_eq!(
+            place,
+            Path::new("/target/debug/examples").join(format!("poll_load-0f{}", std::env::consts::EXE_SUFFIX))
+        );
+        let mut expected = of_cargo("poll_load");
+        expected[4] = "--json=diagnostic-rendered-ansi,future-incompat";
+        expected[7] = "--emit=dep-info,metadata";
+        assert_eq!(of_check, expected, "all else as cargo has it");
+        assert_eq!(super::of_check(&of_cargo("keep")), None, "tests start it");
+        let of_a_program =
+            ["--crate-name", "taskwarden", "-C", "extra-filename=-0f", "--out-dir", "/target/debug/deps"];
+        assert_eq!(super::of_check(&of_a_program), None, "programs are made");
     }
 
     #[test]
