@@ -26,7 +26,7 @@ export default defineConfig({
   test: {
     // Fast by default; a test that needs a page says `// @vitest-environment jsdom` in its first line.
     environment: "node",
-    include: ["src/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "stories/**/*.test.mjs"],
     setupFiles: ["./vitest.setup.ts"],
     restoreMocks: true,
     // Above the limit of a level that is waited on (fake-core/harness.ts), so that a busy machine tells what was missing.

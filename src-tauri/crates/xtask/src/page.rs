@@ -44,13 +44,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     ["check", "lint", "test"].into_iter().try_for_each(|script| npm(workspace, script))
 }
 
-/// Accessibility and geometry of every story in Chromium, each once in alternate themes; whole pages in both.
+/// Accessibility and geometry of every story in Chromium, each in one theme, which turns with the commit; whole pages
+/// in both (decision 0112).
 pub(crate) fn sampled_stories(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, UI)?;
     npm(workspace, "stories:sample")
 }
 
-/// Every story in both themes and at all sizes. Takes ten minutes.
+/// Every story in both themes and at all sizes, each loaded anew.
 pub(crate) fn stories(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, UI)?;
     npm(workspace, "stories")
