@@ -8,6 +8,7 @@ mod anchor_places;
 mod call_intents;
 pub mod change;
 mod log_collector;
+mod process_news;
 mod registry;
 mod server_processes;
 mod server_sign_ins;
@@ -19,6 +20,7 @@ use futures_core::future::BoxFuture;
 pub use anchor_places::{AnchorPlace, AnchorPlaceFault, AnchorPlaces};
 pub use call_intents::{ArgumentsDigest, CallIntent, CallIntents, arguments_digest};
 pub use log_collector::{CollectorReply, LogCollectors};
+pub use process_news::{ProcessExit, ProcessListener, ProcessNews, ProcessObserver};
 pub use registry::alarms::{AlarmStore, AlarmUnit};
 pub use registry::audit::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows, MonthRead};
 pub use registry::budget::{BudgetNote, HourSum, PriceUnit, SeriesQuery, SpendRow, WasteRow};
@@ -54,8 +56,7 @@ pub use server_sign_ins::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, ProcessExit, ProcessListener,
-    ProcessNews, ProcessObserver, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
     UpstreamSubject,
 };
 

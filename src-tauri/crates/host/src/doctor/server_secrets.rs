@@ -1,5 +1,6 @@
-//! Which kind of secret each server uses: none, environment variables, headers, or a sign-in. Names and issuers only, never
-//! a value; where secrets lie is one finding for all of them (`secrets` in `doctor.rs`).
+//! Which kind of secret each server uses: none, environment variables, headers, or a sign-in.
+//!
+//! Names and issuers only, never a value; where secrets lie is one finding for all of them (`secrets` in `doctor.rs`).
 
 use api::calls::core::findings::Finding;
 use api::dto::server::sign_in::{SignInDto, SignInStateDto};

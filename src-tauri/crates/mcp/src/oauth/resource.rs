@@ -12,8 +12,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-use super::discovery::host;
-use super::faults::{broken, fault};
+use super::faults::{broken, fault, host};
 
 /// Where the document of a resource lies (RFC 9728, §3).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

@@ -1,5 +1,6 @@
-//! Asks an issuer to forget tokens that nobody needs any more (RFC 7009): of a person who signed out, and of a sign-in that
-//! a newer one replaced. What the issuer makes of that is reported, and changes nothing here.
+//! Asks an issuer to forget tokens that nobody needs any more (RFC 7009).
+//!
+//! They are those of a person who signed out, and those of a sign-in that a newer one replaced. What the issuer makes of that is reported, and changes nothing here.
 
 use std::time::Duration;
 
