@@ -233,10 +233,12 @@ impl PendingCall {
     /// The agent hung up before there was a row.
     async fn abandoned(self, mut future: ReplyFuture) {
         match self.call.hang_up {
-            HangUp::Keep => self.run(future, None, None).await,
+            HangUp::Keep => Box::pin(self.run(future, None, None)).await,
             HangUp::Cancel => match self.cancel(&mut future, Some("the agent hung up".to_owned())).await {
                 // There is a task all the same, and it lives on (statement 65).
-                Some(Ok(reply @ CallReply::Task { .. })) => self.run(future, Some(Ok(reply)), None).await,
+                Some(Ok(reply @ CallReply::Task { .. })) => {
+                    Box::pin(self.run(future, Some(Ok(reply)), None)).await;
+                }
                 Some(_) | None => self.forget(),
             },
         }

@@ -35,17 +35,18 @@ impl Publisher {
         let missing =
             |name: &str, path: &str| Failure::new(format!("`{path}` has no `{name}`"), "Restore it with git.");
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let maintainer = text(&publisher["maintainer"]).ok_or_else(|| missing("maintainer", PUBLISHER))?;
+        let maintainer = publisher.get("maintainer").and_then(text).ok_or_else(|| missing("maintainer", PUBLISHER))?;
         if maintainer.is_empty() || maintainer.contains(['\n', '\r']) {
             return Err(Failure::new(
                 format!("`maintainer` in `{PUBLISHER}` is not one line"),
                 "Write a name and an address.",
             ));
         }
-        let plugin = &updater["plugins"]["updater"];
-        let endpoints = plugin["endpoints"].as_array().ok_or_else(|| missing("endpoints", UPDATER))?;
+        let of_updater = |name: &str| updater.pointer(&format!("/plugins/updater/{name}"));
+        let endpoints =
+            of_updater("endpoints").and_then(Value::as_array).ok_or_else(|| missing("endpoints", UPDATER))?;
         let endpoints = endpoints.iter().filter_map(text).collect();
-        let key = text(&plugin["pubkey"]).ok_or_else(|| missing("pubkey", UPDATER))?;
+        let key = of_updater("pubkey").and_then(text).ok_or_else(|| missing("pubkey", UPDATER))?;
         Ok(Self { maintainer, endpoints, key })
     }
 

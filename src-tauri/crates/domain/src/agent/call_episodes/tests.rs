@@ -188,7 +188,7 @@ fn an_alarm_of_an_earlier_run_goes_on_and_no_second_one_begins() {
     agent.look(0);
     let before = agent.episodes.0.remove(0);
     let alarm = CallAlarm {
-        id: crate::ids::AlarmId::from_random(1),
+        id: AlarmId::from_random(1),
         agent: crate::ids::AgentId::from_random(1),
         kind: before.kind,
         called: before.called,
