@@ -7,7 +7,7 @@ use bytestring::ByteString;
 use serde_json::value::RawValue;
 
 use super::{
-    Answer, BadMessage, Envelope, Id, Incoming, MessageLimits, MessageProblem, batch, one, shape, too_deep_at,
+    Answer, BadMessage, Envelope, Id, Incoming, MessageLimits, MessageProblem, Sender, batch, one, shape, too_deep_at,
 };
 
 /// The answer to a request, as a part of the message that it came in.
@@ -68,12 +68,12 @@ pub(crate) fn parse_response(bytes: Bytes, limits: &MessageLimits) -> Result<Res
         return Err(BadMessage::of(MessageProblem::TooDeep { cap: limits.depth, at }));
     }
     if text.trim_start().starts_with('[') {
-        return batch(text, limits).map(|many| ResponseFrame::Other(Incoming::Batch(many)));
+        return batch(text, limits, Sender::Server).map(|many| ResponseFrame::Other(Incoming::Batch(many)));
     }
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|bad| BadMessage::of(shape(&bad)))?;
     match response(&frame, &envelope, limits) {
         Some(response) => Ok(response),
-        None => one(text, limits).map(|message| ResponseFrame::Other(Incoming::One(message))),
+        None => one(text, limits, Sender::Server).map(|message| ResponseFrame::Other(Incoming::One(message))),
     }
 }
 
