@@ -21,8 +21,6 @@ use super::member_edit::{EntryEdit, MemberEdit};
 /// Why a file cannot be edited. It never quotes the text of the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
-    #[error("{0}")]
-    Unreadable(String),
     #[error("the entry is not in the file any more, or is not an object")]
     NoEntry,
     #[error("the edit could not be proven to change nothing else")]

@@ -146,7 +146,8 @@ fn write(at: &Path, path: &str, copied: Option<Copied>) -> io::Result<()> {
     fs::rename(&new, at)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
