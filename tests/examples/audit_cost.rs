@@ -167,6 +167,12 @@ fn report(home: &Home, month: &str, what: &str) {
 }
 
 /// The newest rows with stubs, and the check of the file.
+/// Milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    i64::try_from(since.as_millis()).expect("a date of our time")
+}
+
 fn export(home: &Home, rows: u64) {
     let file = home.path().join("rows.jsonl").display().to_string();
     let last = home.json(["audit", "list", "--limit", "1", "--json"]).get("last").and_then(Value::as_u64);
