@@ -5,6 +5,7 @@
 pub mod anchors;
 pub mod audit;
 pub mod checkpoints;
+pub mod data_folder;
 pub mod doctor;
 pub mod export;
 pub mod findings;

@@ -48,3 +48,31 @@ fn rows_are_listed_by_filter_and_one_is_shown_with_its_neighbours() {
     let alone = home.ok(&["audit", "list", "--verb", "serverAdded", "--json"]).json();
     assert_eq!(alone["rows"], of_server["rows"], "and without a core, too");
 }
+
+#[test]
+fn no_export_and_no_report_is_written_into_the_data_folder() {
+    let home = Home::new();
+    let core = home.serve();
+    home.ok(&["agents", "add", "bee"]);
+    let link = home.data().with_file_name("report.html");
+    std::os::unix::fs::symlink(home.data().join("registry.db"), &link).expect("a link to the registry");
+    let places = [
+        home.data().join("registry.db"),
+        home.data().join("new.jsonl"),
+        home.data().join("../data/config.toml"),
+        link,
+    ];
+    for place in &places {
+        for what in ["export", "report"] {
+            let place = place.to_str().expect("a path of text");
+            let refused = home.run(&["audit", what, "-o", place]);
+            assert_eq!(refused.code, Some(2), "{what}: {refused:?}");
+            assert!(refused.err.contains("is in the data folder of Taskwarden"), "{what}: {refused:?}");
+        }
+    }
+    assert!(!places[1].exists() && !home.data().join("config.toml").exists(), "nothing was written");
+    drop(core);
+    let _core = home.serve();
+    let rows = home.ok(&["audit", "list", "--verb", "agentAdded", "--json"]).json();
+    assert_eq!(rows["rows"].as_array().map(Vec::len), Some(1), "the registry is whole: {rows}");
+}

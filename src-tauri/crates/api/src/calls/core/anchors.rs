@@ -13,6 +13,7 @@ use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::Nothing;
+use crate::calls::core::data_folder::refuse_in_data_folder;
 use crate::calls::core::sinks::collector_url;
 use crate::dto::core::anchor::{AnchorDto, AnchorKind, AnchorList, ComparedNote, NotesCompared};
 use crate::error::{ApiError, Code};
@@ -108,13 +109,7 @@ impl Api {
             ));
         }
         let live = self.live()?;
-        if path.starts_with(&live.place.home) {
-            return Err(ApiError::new(
-                Code::Usage,
-                format!("`path`: `{}` is in the data folder of Taskwarden", input.path),
-                "Choose another disk: a copy beside the registry is lost or changed with it.",
-            ));
-        }
+        refuse_in_data_folder("`path`: ", path, Path::new(&live.place.home))?;
         Ok(AnchorDto::of(live.engine.add_anchor(input.place()?, &caller.person).await?))
     }
 

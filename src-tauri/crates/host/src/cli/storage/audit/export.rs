@@ -121,7 +121,7 @@ pub(crate) async fn export(command: ExportArgs, config: &Config, screen: &Screen
     let core = CoreClient::attach(config)?;
     // Before the core records the export: a file that cannot be made is no export.
     let mut target = match &output {
-        Some(path) => Target::File(ExportFile::create(path)?),
+        Some(path) => Target::File(ExportFile::create(path, config.paths.home())?),
         None => Target::Screen(screen),
     };
     let begun: ExportBegun = core.request("audit.export", &asked).await?;

@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use api::calls::core::data_folder::refuse_in_data_folder;
 use api::{ApiError, Code};
 
 /// An export that is being written.
@@ -24,7 +25,8 @@ fn failed(path: &Path, error: &io::Error) -> ApiError {
 }
 
 impl ExportFile {
-    pub(super) fn create(place: &Path) -> Result<Self, ApiError> {
+    /// Begins a file that is to lie at `place`, outside the data folder `home`.
+    pub(super) fn create(place: &Path, home: &Path) -> Result<Self, ApiError> {
         let refused = |why: &str| {
             let message = format!("`{}` {why}", place.display());
             Err(ApiError::new(Code::Usage, message, "Give the path of a file with `-o FILE`."))
@@ -32,6 +34,7 @@ impl ExportFile {
         if place.file_name().is_none() {
             return refused("is not a file name");
         }
+        refuse_in_data_folder("", place, home)?;
         // A link leads to the file that is written; a device or a pipe is never replaced by a file.
         let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
         match fs::symlink_metadata(&place) {
@@ -97,18 +100,28 @@ mod tests {
     fn a_link_leads_to_its_file_and_what_is_no_file_is_never_replaced() {
         let home = tempfile::tempdir().expect("a folder");
         let at = |name: &str| home.path().join(name);
+        let create = |place: &Path| ExportFile::create(place, &at("data"));
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("a socket");
-        let nowhere = ExportFile::create(&at("nodir").join("report")).err().expect("it is refused");
+        let nowhere = create(&at("nodir").join("report")).err().expect("it is refused");
         assert!(nowhere.message.ends_with("nodir` does not exist"), "{}", nowhere.message);
-        let refused = ExportFile::create(&at("socket")).err().expect("it is refused");
+        let refused = create(&at("socket")).err().expect("it is refused");
         assert!(refused.message.ends_with("is not a regular file"), "{}", refused.message);
 
         fs::write(at("report"), "old").expect("written");
         std::os::unix::fs::symlink("report", at("link")).expect("linked");
-        let mut file = ExportFile::create(&at("link")).expect("it is made");
+        let mut file = create(&at("link")).expect("it is made");
         file.write("new").expect("written");
         file.finish().expect("it is there");
         assert_eq!(fs::read_to_string(at("report")).expect("read"), "new");
         assert!(fs::symlink_metadata(at("link")).expect("it is there").is_symlink());
+
+        fs::create_dir(at("data")).expect("a data folder");
+        fs::write(at("data").join("registry.db"), "rows").expect("a registry");
+        std::os::unix::fs::symlink(at("data").join("registry.db"), at("innocent")).expect("linked");
+        for place in [at("data").join("registry.db"), at("data").join("new"), at("innocent")] {
+            let refused = create(&place).err().expect("it is refused");
+            assert!(refused.message.contains("is in the data folder"), "{}", refused.message);
+        }
+        assert_eq!(fs::read_dir(at("data")).expect("a folder").count(), 1, "nothing was made there");
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn report(command: ReportArgs, config: &Config, screen: &Screen
     let core = CoreClient::attach_or_read(config).await?;
     let report: AuditReportDto = core.request("audit.report", &ReportAudit { month }).await?;
     if let Some(path) = output {
-        let mut file = ExportFile::create(&path)?;
+        let mut file = ExportFile::create(&path, config.paths.home())?;
         file.write(&page::page(&report))?;
         file.finish()?;
         screen.note(&format!("Wrote the report of {} to {}.", report.month, path.display()));
