@@ -31,7 +31,7 @@ pub use host::HostPolicy;
 pub use keeper::{KeeperPolicy, SERVER_MARK_QUEUE_BYTES};
 pub use listener::ListenerPolicy;
 pub use mcp_server::{COPIED_BODY_MAX_BYTES, COPIED_RESULT_MAX_BYTES, REMEMBERED_META_MAX_BYTES, ServingPolicy};
-pub use plain_text::{escaped_text, plain_text, without_control_sequences, without_terminal_sequences};
+pub use plain_text::{escaped_text, plain_text, reason_text, without_control_sequences, without_terminal_sequences};
 pub use retention::{AuditPolicy, RetentionPolicy};
 pub use search::SearchPolicy;
 pub use servers::{ObservedServerPolicy, SignInPolicy, ToolMemoryPolicy};

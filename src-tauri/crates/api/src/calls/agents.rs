@@ -170,7 +170,7 @@ impl Api {
     /// Takes an agent's access away at once, and asks all its tasks to stop.
     ///
     /// # Errors
-    /// When there is no such agent, it lost its access before, or that cannot be recorded. Refusals of single tasks are
+    /// When there is no such agent, it lost its access before, the reason is too long, or that cannot be recorded. Refusals of single tasks are
     /// states, not errors.
     pub async fn agent_revoke(&self, caller: &Caller, input: RevokeAgent) -> Result<AgentRevoked, ApiError> {
         let live = self.live()?;
@@ -182,10 +182,11 @@ impl Api {
                 "`taskwarden agents list` shows the agents with access.",
             ));
         }
+        let reason = self.bounded_reason(input.reason.as_deref())?;
         let since = self.registry.newest_seq().await?;
         let open = TaskListQuery { agents: vec![agent.id], open: Some(true), ..TaskListQuery::default() };
         let ids = self.registry.matching_ids(open, self.policy.asking.stops_max).await?;
-        let stopped = live.engine.revoke_agent(agent.id, caller.person.clone(), input.reason).await?;
+        let stopped = live.engine.revoke_agent(agent.id, caller.person.clone(), reason).await?;
         let shown = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
         let asked = ids.into_iter().take(shown).map(|id| (id, Ok(()))).collect();
         let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
+use domain::policy::reason_text;
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject, RecoveryStage};
 use domain::task::TaskHandle;
 use domain::task::status::halted::HaltedTaskState;
@@ -148,16 +149,17 @@ impl Api {
         self.halt_show(caller, Nothing {}).await
     }
 
+    /// The reason of a halt as one line of plain text.
     pub(crate) fn reason_of(&self, text: &str) -> Result<String, ApiError> {
-        let (reason, most) = (text.trim(), self.policy.halt.reason_chars);
-        let chars = reason.chars().count();
-        if chars == 0 {
-            return Err(ApiError::new(
+        let most = self.policy.halt.reason_chars;
+        let reason = reason_text(text).ok_or_else(|| {
+            ApiError::new(
                 Code::Usage,
                 "a halt needs a reason",
                 "Write one with `--reason`: it is shown to everybody whose work is refused, and kept in the audit log.",
-            ));
-        }
+            )
+        })?;
+        let chars = reason.chars().count();
         if chars > most {
             return Err(ApiError::new(
                 Code::Usage,
@@ -165,7 +167,7 @@ impl Api {
                 "Shorten it; nothing was halted.",
             ));
         }
-        Ok(reason.to_owned())
+        Ok(reason)
     }
 
     /// The halt in force, and why those on record cannot be read.

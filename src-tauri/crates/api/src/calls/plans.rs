@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::ids::{HandleId, OperationId, PlanId};
+use domain::policy::reason_text;
 use domain::task::cancel::plan::{BulkPlan, BulkResult};
 use domain::task::status::Delivery;
 use engine::{EngineError, NewPlan, RunPlan};
@@ -261,18 +262,18 @@ impl Api {
         Ok((result, Some(BulkTask { id: id.to_string(), result: result.into(), server, agent, tool, why })))
     }
 
-    /// A reason, trimmed; one without words is none.
+    /// A reason as one line of plain text; one that nobody can see is none.
     pub(crate) fn bounded_reason(&self, text: Option<&str>) -> Result<Option<String>, ApiError> {
-        let Some(reason) = text.map(str::trim).filter(|reason| !reason.is_empty()) else { return Ok(None) };
+        let Some(reason) = text.and_then(reason_text) else { return Ok(None) };
         let (chars, most) = (reason.chars().count(), self.policy.control.reason_chars);
         if chars > most {
             return Err(ApiError::new(
                 Code::Usage,
                 format!("the reason has {chars} characters; at most {most} are kept"),
-                "Shorten it; nothing was asked.",
+                "Shorten it; nothing was done.",
             ));
         }
-        Ok(Some(reason.to_owned()))
+        Ok(Some(reason))
     }
 }
 

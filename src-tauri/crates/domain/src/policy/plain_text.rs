@@ -34,6 +34,20 @@ pub fn plain_text(text: &str, cap: usize) -> String {
     kept
 }
 
+/// The reason of a person or a program as it is kept: [`plain_text`] in one line, without colours of terminals. `None`
+/// when nothing of it can be seen.
+#[must_use]
+pub fn reason_text(text: &str) -> Option<String> {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = plain_text(&one_line(&without_control_sequences(text)), usize::MAX);
+    // A word that was removed whole leaves the blanks on both of its sides.
+    let reason = one_line(&shown);
+    reason.chars().any(|character| character != ' ' && character != BRAILLE_BLANK).then_some(reason)
+}
+
+/// A pattern of no dots, which is a symbol to Unicode and looks like a blank.
+const BRAILLE_BLANK: char = '\u{2800}';
+
 /// The text in one line, with everything that [`plain_text`] would remove or that breaks a line spelled out, such as
 /// `a\u{202e}b`: a person sees what is wrong with a name. Cut to `cap` characters.
 #[must_use]
@@ -188,6 +202,21 @@ mod tests {
         assert_eq!(plain_text("abc", 3), "abc");
         assert_eq!(plain_text("abc\u{200b}", 3), "abc", "what is not shown does not count");
         assert_eq!(plain_text("a\u{2028}b\u{2029}c", 9), "a\nb\nc", "separators end a line");
+    }
+
+    #[test]
+    fn a_reason_is_one_line_that_somebody_can_see() {
+        for (given, kept) in [
+            ("  wrong\r\n\tmonth ", "wrong month"),
+            ("stop\u{1b}[31m now\u{202e}\u{2028}please", "stop now please"),
+            ("a \u{200b} b", "a b"),
+            ("…", "…"),
+        ] {
+            assert_eq!(reason_text(given).as_deref(), Some(kept), "{given:?}");
+        }
+        for nothing in ["", " \n\t", "\u{200b}\u{feff}", "\u{1b}[31m", "\u{3164}\u{ad}", "\u{2800} \u{2800}", "\u{e0041}"] {
+            assert_eq!(reason_text(nothing), None, "{nothing:?}");
+        }
     }
 
     #[test]

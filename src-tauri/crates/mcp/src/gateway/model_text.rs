@@ -1,7 +1,7 @@
 //! Every sentence that only a model reads (ruling 47).
 //!
 //! A sentence says who decided or what failed, what was done and what was not, and what to do next; it claims nothing
-//! that is not known. Words of people and servers are capped and quoted, so that nobody takes them for ours. Whether a
+//! that is not known. Words of people, programs and servers are capped and quoted, so that nobody takes them for ours. Whether a
 //! sentence is an ordinary result or an error is decided where it is sent (decision 0021). `golden.txt` holds all of
 //! them for proofreading.
 
@@ -40,6 +40,16 @@ fn at(moment: Timestamp) -> String {
 fn on(moment: Timestamp) -> String {
     let text = moment.to_string();
     format!("{} on {}", at(moment), text.split('T').next().unwrap_or(&text))
+}
+
+/// What a supervisor program did at a moment, with its reason where one is known: words of the program, which nobody takes
+/// for ours or the user's.
+fn a_program(did: &str, when: &str, reason: Option<&str>) -> String {
+    let who = "A supervisor program that the user allowed";
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("{who} {did} {when}. The program gave this reason: {}.", quoted(reason, REASON_CHARS)),
+        None => format!("{who} {did} {when}."),
+    }
 }
 
 /// What a person did at a moment, with the reason where one is known.

@@ -64,7 +64,7 @@ impl Api {
     /// recorded: then nothing was done.
     pub async fn task_escalate(&self, caller: &Caller, input: EscalateTask) -> Result<TaskEscalated, ApiError> {
         let live = self.live()?;
-        let reason = self.escalation_reason(input.reason.as_deref())?;
+        let reason = self.bounded_reason(input.reason.as_deref())?;
         let task = self.find_task(&input.id).await?;
         let step = match input.step {
             Some(number) => EscalationStep::from_number(number).ok_or_else(|| no_such_step(number))?,
@@ -82,7 +82,7 @@ impl Api {
                 "Look at them first; `--yes` on the command line ends them with it.",
             ));
         }
-        let taken = live.engine.escalate(task.id, step, &caller.person, reason).await;
+        let taken = live.engine.escalate(task.id, step, &caller.person, reason.as_deref()).await;
         taken.map_err(|error| self.not_escalated(error))?;
         let task = self.find_task(&task.id.to_string()).await?;
         let escalation = self.escalation(&task).await?;
@@ -225,19 +225,6 @@ impl Api {
 
     async fn name_of_server(&self, task: &TaskHandle) -> Result<String, ApiError> {
         Ok(self.show(task, None, &mut Names::default()).await?.server)
-    }
-
-    fn escalation_reason<'t>(&self, text: Option<&'t str>) -> Result<Option<&'t str>, ApiError> {
-        let reason = text.map(str::trim).filter(|text| !text.is_empty());
-        let (chars, most) = (reason.map_or(0, |text| text.chars().count()), self.policy.halt.reason_chars);
-        if chars > most {
-            return Err(ApiError::new(
-                Code::Usage,
-                format!("the reason has {chars} characters; at most {most} are kept"),
-                "Shorten it; nothing was done.",
-            ));
-        }
-        Ok(reason)
     }
 
     fn not_escalated(&self, error: EngineError) -> ApiError {

@@ -51,12 +51,13 @@ impl Api {
     /// Lets a held result go to its agent in some form, or withholds it for good.
     ///
     /// # Errors
-    /// When the form cannot be, there is no such task, it is not held, or somebody decided before.
+    /// When the form cannot be, the reason is too long, there is no such task, it is not held, or somebody decided before.
     pub async fn task_release(&self, caller: &Caller, input: ReleaseTask) -> Result<TaskDto, ApiError> {
         let live = self.live()?;
         let id = self.find_task(&input.id).await?.id;
         let form = self.form(&input)?;
-        live.engine.release(id, caller.person.clone(), form, input.reason).await?;
+        let reason = self.bounded_reason(input.reason.as_deref())?;
+        live.engine.release(id, caller.person.clone(), form, reason).await?;
         self.task_show_id(id).await
     }
 

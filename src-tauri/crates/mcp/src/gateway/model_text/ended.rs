@@ -11,7 +11,7 @@ use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskSta
 use domain::task::{OwnFailure, TaskHandle};
 use domain::time::Timestamp;
 
-use crate::gateway::model_text::{REASON_CHARS, a_person, at, on, quoted};
+use crate::gateway::model_text::{REASON_CHARS, a_person, a_program, at, on, quoted};
 
 /// What is known of the work of a cancelled call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,12 +100,8 @@ pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
             )
         }
         Decider::Control(_) => {
-            let why = wish.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!(
-                "A supervisor program that the user allowed cancelled this call {}{why}. {work} Do not repeat this call \
-                 unless the user asks for it.",
-                at(wish.at)
-            )
+            let who = a_program("cancelled this call", &at(wish.at), wish.reason.as_deref());
+            format!("{who} {work} Do not repeat this call unless the user asks for it.")
         }
         // A standing answer answers; it cancels nothing.
         Decider::Rule(_) => a_person("cancelled this call", &at(wish.at), wish.reason.as_deref()),
@@ -121,7 +117,11 @@ pub(in crate::gateway) fn taken_away(wish: &CancelRequest) -> String {
     } else {
         "Taskwarden asks the server to stop it; what it did before is not undone."
     };
-    let who = a_person("took this call from you", &on(wish.at), wish.reason.as_deref());
+    let (did, when, reason) = ("took this call from you", on(wish.at), wish.reason.as_deref());
+    let who = match &wish.by {
+        Decider::Control(_) => a_program(did, &when, reason),
+        Decider::Person(_) | Decider::Limit(_) | Decider::Rule(_) | Decider::Agent(_) => a_person(did, &when, reason),
+    };
     format!(
         "{who} {work} Its result will not reach you: do not wait for it and do not repeat the call unless the user asks for it."
     )

@@ -9,7 +9,7 @@ use domain::ports::RecordingFault;
 use domain::server::halt::HaltedBy;
 use engine::{HaltReason, Quota};
 
-use super::{a_person, at};
+use super::{a_person, a_program, at};
 
 /// A person cancelled a call before it was recorded.
 pub(in crate::gateway) fn cancelled_unrecorded() -> &'static str {
@@ -73,7 +73,7 @@ pub(in crate::gateway) fn frozen(halted: &HaltReason) -> String {
 fn who_halted(halted: &HaltReason, did: &str) -> String {
     match halted {
         HaltReason::Ordered { at: when, by: Some(HaltedBy::Control(_)), reason } => {
-            format!("A supervisor program that the user allowed {did} {}: {reason}.", at(*when))
+            a_program(did, &at(*when), Some(reason))
         }
         HaltReason::Ordered { at: when, by: Some(HaltedBy::Person(_)), reason } => {
             a_person(did, &at(*when), Some(reason))
