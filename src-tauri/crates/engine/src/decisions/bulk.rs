@@ -211,8 +211,7 @@ async fn end(core: &Arc<EngineCore>, mut plan: BulkPlan, shown: &watch::Sender<A
     let now = core.time.now();
     let Some(operation) = plan.operation.as_mut() else { return };
     operation.ended = Some(now);
-    let (asked, left_out) = (operation.asked(), operation.left_out.len());
-    let fact = fact(&plan, Verb::BulkEnded, now, &format!("{asked} tasks asked, {left_out} left out"));
+    let fact = fact(&plan, Verb::BulkEnded, now, &plan.end_words());
     // Without this row a restart finds nothing left to do, and ends it then.
     if let Err(error) = store(core, &plan, fact.into_iter().collect()).await {
         tracing::warn!(plan.id = %plan.id, %error, "the end of a plan could not be recorded");

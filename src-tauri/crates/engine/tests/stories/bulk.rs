@@ -56,7 +56,7 @@ async fn a_plan_asks_its_open_tasks_once_and_names_those_that_ended() {
     let ([begun], [end]) = (begun.as_slice(), end.as_slice()) else { panic!("one of each: {facts:?}") };
     assert_eq!(begun.actor, Actor::Person(person("bob")), "who ran it");
     assert!(begun.note.contains("revoke of 3 tasks: wrong month"), "{}", begun.note);
-    assert!(end.note.contains("2 tasks asked, 1 left out"), "{}", end.note);
+    assert!(end.note.contains("2 of 3 tasks asked to end, 1 was over before its turn: wrong month"), "{}", end.note);
 }
 
 #[tokio::test(start_paused = true)]

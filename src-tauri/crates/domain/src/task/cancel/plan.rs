@@ -121,6 +121,26 @@ impl BulkPlan {
         self.tasks.get(from..upto).unwrap_or_default()
     }
 
+    /// What was done with its tasks, when its operation has ended: how many were asked, and why the others were not.
+    #[must_use]
+    pub fn end_words(&self) -> String {
+        let Some(operation) = &self.operation else { return "no task asked to end".to_owned() };
+        let (all, asked, over) = (self.tasks.len(), operation.asked(), operation.left_out.len());
+        let tasks = if all == 1 { "task" } else { "tasks" };
+        let mut words = format!("{asked} of {all} {tasks} asked to end");
+        match over {
+            0 => {}
+            1 => words.push_str(", 1 was over before its turn"),
+            over => words.push_str(&format!(", {over} were over before their turn")),
+        }
+        let left = all.saturating_sub(operation.next_index);
+        if left > 0 {
+            let why = operation.cut_short.as_deref().unwrap_or("the operation ended before");
+            words.push_str(&format!(", {left} not asked because {why}"));
+        }
+        words
+    }
+
     /// Whether its operation has work left.
     #[must_use]
     pub fn is_running(&self) -> bool {
@@ -256,5 +276,23 @@ mod tests {
         operation.note([(first[0], Asked::Asked), (first[1], Asked::LeftOut("it ended meanwhile".into()))]);
         assert_eq!((operation.next_index, operation.asked()), (2, 1));
         assert_eq!(plan.next_tasks(64), &plan.tasks[2..], "the rest follows");
+    }
+
+    #[test]
+    fn an_operation_that_was_cut_short_says_how_many_tasks_were_not_asked_and_why() {
+        let mut plan = plan(7).begun(operation(), Timestamp::from_millis(1)).expect("in time");
+        let tasks = plan.tasks.to_vec();
+        let operation = plan.operation.as_mut().expect("begun");
+        operation.note(tasks[..4].iter().map(|task| (*task, Asked::Asked)));
+        operation.note([(tasks[4], Asked::LeftOut("it ended meanwhile".into()))]);
+        operation.cut_short = Some("its control token was revoked".into());
+        assert_eq!(
+            plan.end_words(),
+            "4 of 7 tasks asked to end, 1 was over before its turn, 2 not asked because its control token was revoked"
+        );
+        let operation = plan.operation.as_mut().expect("begun");
+        operation.cut_short = None;
+        operation.note(tasks[5..].iter().map(|task| (*task, Asked::Asked)));
+        assert_eq!(plan.end_words(), "6 of 7 tasks asked to end, 1 was over before its turn");
     }
 }
