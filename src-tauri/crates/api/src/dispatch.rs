@@ -275,6 +275,11 @@ fn no_such_call(name: &str) -> ApiError {
 }
 
 fn read<T: DeserializeOwned>(input: &str) -> Result<T, ApiError> {
+    if input.trim_start().starts_with('[') {
+        // serde would read it as the object, member by member in the order of the type.
+        let error = <serde_json::Error as serde::de::Error>::custom("it is a list, and an object is needed");
+        return Err(ApiError::bad_input(&error));
+    }
     serde_json::from_str(input).map_err(|error| ApiError::bad_input(&error))
 }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::ids::{HandleId, OperationId, PlanId};
-use domain::policy::reason_text;
+use domain::policy::{TOOL_NAME_CHARS, plain_text, reason_text};
 use domain::task::cancel::plan::{BulkPlan, BulkResult};
 use domain::task::status::Delivery;
 use engine::{EngineError, NewPlan, RunPlan};
@@ -253,7 +253,7 @@ impl Api {
         let (mut server, mut agent, mut tool) = (None, None, None);
         if let Some(task) = &task {
             server = Some(self.server_name(task.server, names).await?);
-            tool = task.tool.as_ref().map(ToString::to_string);
+            tool = task.tool.as_deref().map(|tool| plain_text(tool, TOOL_NAME_CHARS));
             if let Some(id) = task.agent {
                 agent = Some(self.agent_name(id, names).await?);
             }

@@ -5,9 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::alarms::ControlAlarmList;
+use super::body::read;
 use super::caller::ControlCaller;
 use super::halts::ControlHaltShown;
 use super::pauses::{ControlPause, ControlPauseList};
@@ -109,16 +109,6 @@ pub(super) fn no_such_call(name: &str) -> ApiError {
         format!("there is no call `{}` for this control token", short(name)),
         "A person decides with the scopes of a token which calls it opens; GET /api/v1/openapi.json lists all of them.",
     )
-}
-
-fn read<T: DeserializeOwned>(input: &str) -> Result<T, ApiError> {
-    serde_json::from_str(if input.trim().is_empty() { "{}" } else { input }).map_err(|error| {
-        ApiError::new(
-            Code::Usage,
-            format!("the body of the call cannot be read: {error}"),
-            "Send one JSON object; GET /api/v1/openapi.json has its fields.",
-        )
-    })
 }
 
 fn written<T: Serialize>(output: &T) -> Result<String, ApiError> {

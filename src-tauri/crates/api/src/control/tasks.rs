@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use domain::ids::HandleId;
+use domain::policy::{TOOL_NAME_CHARS, plain_text};
 use domain::ports::{TaskListQuery, TaskQuery};
 use domain::task::TaskHandle;
 use domain::task::status::{Outcome, Phase};
@@ -373,7 +374,7 @@ impl Api {
                 Some(agent) => Some(self.agent_name(agent, names).await?),
                 None => None,
             },
-            tool: task.tool.as_deref().map(str::to_owned),
+            tool: task.tool.as_deref().map(|tool| plain_text(tool, TOOL_NAME_CHARS)),
             phase: phase.word().to_owned(),
             over,
             created_at: iso(task.created),

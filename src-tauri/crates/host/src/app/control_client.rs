@@ -11,6 +11,7 @@ use domain::agent::control_token::ControlToken;
 use reqwest::header::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::agent_access::token_file::{self, TokenFileError};
 use crate::app::control_events::ControlEvents;
@@ -44,8 +45,9 @@ impl ControlClient {
     /// # Errors
     /// The call's own, which include that the token is not in force or does not reach something; that no core runs.
     pub(crate) async fn request<O: DeserializeOwned>(&self, name: &str, input: &impl Serialize) -> Result<O, ApiError> {
-        let input = serde_json::to_string(input).map_err(|error| ApiError::unwritable(&error))?;
-        let text = self.socket.control_call(name, input, self.authorization.clone()).await?;
+        let mut input = serde_json::to_value(input).map_err(|error| ApiError::unwritable(&error))?;
+        leave_out_empty_lists(&mut input);
+        let text = self.socket.control_call(name, input.to_string(), self.authorization.clone()).await?;
         serde_json::from_str(&text)
             .map_err(|error| different_version(format!("the core's answer to `{name}` cannot be read: {error}")))
     }
@@ -56,6 +58,14 @@ impl ControlClient {
     /// As [`ControlClient::request`]; that too many feeds are open.
     pub(crate) async fn feed(&self, after: Option<&str>) -> Result<ControlEvents, ApiError> {
         Ok(ControlEvents::new(self.socket.control_feed(self.authorization.clone(), after).await?))
+    }
+}
+
+/// A control call takes an empty list for a mistake; in the types of the calls it is a member that was left out.
+fn leave_out_empty_lists(input: &mut Value) {
+    if let Value::Object(members) = input {
+        members.retain(|_, value| value.as_array().is_none_or(|items| !items.is_empty()));
+        members.values_mut().for_each(leave_out_empty_lists);
     }
 }
 

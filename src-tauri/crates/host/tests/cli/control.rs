@@ -1,6 +1,7 @@
 //! Control tokens as a supervisor program uses them, from outside the process: what they open, what they never open, and
 //! how they end.
 
+mod bodies;
 mod feed;
 
 use std::io::{Read as _, Write as _};
@@ -419,7 +420,8 @@ fn a_supervisor_agent_ends_and_halts_work_with_the_tools_that_its_token_opens() 
         ("show_task", json!({"id": "hdl_x"}), "there is no task `hdl_x`"),
         ("show_task", json!({"idd": "hdl_x"}), "idd"),
         ("cancel_tasks", json!({}), "exactly one of `ids` and `filter`"),
-        ("revoke_tasks", json!({"ids": []}), "exactly one of `id` and `ids`"),
+        ("revoke_tasks", json!({"ids": []}), "`ids` is an empty list"),
+        ("revoke_tasks", json!({}), "exactly one of `id` and `ids`"),
         ("halt", json!({}), "reason"),
     ] {
         let (said, is_error) = tools.call(tool, &arguments);
