@@ -192,7 +192,8 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.broken, self.range) {
-            (Some(broken), _) => writeln!(f, "BROKEN at {broken}")?,
+            (Some(broken), _) if broken.number.is_some() => writeln!(f, "BROKEN at {broken}")?,
+            (Some(broken), _) => writeln!(f, "BROKEN: {broken}")?,
             (None, Some(_)) if self.is_empty() => f.write_str("NOTHING TO VERIFY: no row is in the file\n")?,
             (None, Some(_)) if self.is_unanchored() => f.write_str("NOT COMPARED with any of the anchors\n")?,
             (None, Some(_)) => f.write_str("VERIFIED\n")?,

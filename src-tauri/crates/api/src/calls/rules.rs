@@ -243,7 +243,7 @@ impl Api {
             return Err(ApiError::new(
                 Code::Usage,
                 format!("an alarm for equal calls needs 2 to {most} of them, not {count}"),
-                format!("Choose a number from 2 to {most}, or 0 for no alarm."),
+                format!("Choose a number from 2 to {most}, or no alarm: `off` on the command line, 0 in the window."),
             ));
         }
         let window = Duration::from_millis(window_ms);
@@ -265,7 +265,7 @@ impl Api {
         Err(ApiError::new(
             Code::Usage,
             format!("{what} must be at most {most}"),
-            format!("Choose a number from 1 to {most}, or 0 for no alarm."),
+            format!("Choose a number from 1 to {most}, or no alarm: `off` on the command line, 0 in the window."),
         ))
     }
 

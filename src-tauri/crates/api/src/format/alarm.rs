@@ -2,7 +2,7 @@
 //!
 //! Names of tools are servers' words: they are cut before they come here.
 
-use super::time::span_ms;
+use super::time::{count as many, span_ms};
 use crate::dto::alarm::{AlarmDto, AlarmKindDto};
 use crate::dto::moment;
 
@@ -14,8 +14,8 @@ pub fn what(alarm: &AlarmDto) -> String {
         AlarmKindDto::SameCall => format!("{agent} made the same call {count} times in {}", length(alarm)),
         AlarmKindDto::Alternating => format!("{agent} made two calls in turn, {count} in {}", length(alarm)),
         AlarmKindDto::SameError => format!("{agent} got the same error {count} times in {}", length(alarm)),
-        AlarmKindDto::CallRate => format!("{agent} made {count} calls in a minute"),
-        AlarmKindDto::OpenCalls => format!("{agent} had {count} calls in flight at once"),
+        AlarmKindDto::CallRate => format!("{agent} made {} in a minute", many(u64::from(*count), "call")),
+        AlarmKindDto::OpenCalls => format!("{agent} had {} in flight at once", many(u64::from(*count), "call")),
     }
 }
 

@@ -137,7 +137,8 @@ impl MissedReceipts {
     #[must_use]
     pub fn note(&self) -> String {
         let Self { count, first, last } = self;
-        format!("{count} calls answered from {first} to {last}: too many receipts waited to be stored")
+        let calls = if *count == 1 { "call" } else { "calls" };
+        format!("{count} {calls} answered from {first} to {last}: too many receipts waited to be stored")
     }
 }
 

@@ -214,7 +214,9 @@ mod tests {
         ] {
             assert_eq!(reason_text(given).as_deref(), Some(kept), "{given:?}");
         }
-        for nothing in ["", " \n\t", "\u{200b}\u{feff}", "\u{1b}[31m", "\u{3164}\u{ad}", "\u{2800} \u{2800}", "\u{e0041}"] {
+        for nothing in
+            ["", " \n\t", "\u{200b}\u{feff}", "\u{1b}[31m", "\u{3164}\u{ad}", "\u{2800} \u{2800}", "\u{e0041}"]
+        {
             assert_eq!(reason_text(nothing), None, "{nothing:?}");
         }
     }

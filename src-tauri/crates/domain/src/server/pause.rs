@@ -78,7 +78,10 @@ pub enum PauseRefused {
     #[error("it is not paused")]
     NotPaused,
     /// Whoever ends it must say which of the waiting calls are sent.
-    #[error("{waiting} calls wait since the pause began at {since}; choose which of them are sent")]
+    #[error(
+        "{waiting} {} since the pause began at {since}; choose which of them are sent",
+        if *waiting == 1 { "call waits" } else { "calls wait" }
+    )]
     MustChoose { waiting: usize, since: Timestamp },
     #[error("the task {0} does not wait for this pause to end")]
     NotWaiting(HandleId),

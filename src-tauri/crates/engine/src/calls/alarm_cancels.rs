@@ -84,5 +84,6 @@ async fn cancel(core: &EngineCore, id: HandleId, reason: &str) {
 /// Why, for people and for the agent: which alarm, and which rule.
 fn reason(alarm: &CallAlarm) -> String {
     let rule = alarm.rule.map(|rule| format!(", by {}", rule.words())).unwrap_or_default();
-    format!("alarm {} at {} calls{rule}", alarm.kind.word(), alarm.limit)
+    let calls = if alarm.limit == 1 { "call" } else { "calls" };
+    format!("alarm {} at {} {calls}{rule}", alarm.kind.word(), alarm.limit)
 }

@@ -278,7 +278,8 @@ async fn store(core: &EngineCore, alarm: &CallAlarm, fact: Option<(Verb, Actor)>
         let CallAlarm { kind, count, called, .. } = alarm;
         let tool = plain_text(&called.tool, TOOL_NAME_CHARS);
         let done = what_is_done(alarm, verb);
-        let note = format!("{}: {count} calls, {tool} of {}{done}", kind.word(), core.server_name(called.server));
+        let calls = if *count == 1 { "call" } else { "calls" };
+        let note = format!("{}: {count} {calls}, {tool} of {}{done}", kind.word(), core.server_name(called.server));
         if verb == Verb::AlarmRaised {
             tracing::warn!(alarm.id = %alarm.id, agent.id = %alarm.agent, calls = count, kind = kind.word(), "an alarm is raised");
         }

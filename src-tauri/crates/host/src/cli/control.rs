@@ -149,18 +149,25 @@ async fn list(config: &Config, screen: &Screen) -> CommandResult {
 
 fn row(token: &ControlTokenFacts) -> Vec<TableCell> {
     let now = sentences::now();
-    let left = |at: &str| moment(at).map_or_else(|| at.to_owned(), |at| format!("{} left", time::span(at.since(now))));
+    let until = token.until.as_deref().and_then(moment).filter(|_| token.revoked_at.is_none());
+    let is_past = until.is_some_and(|until| until <= now);
     vec![
         text(token.name.clone()),
         match (&token.revoked_at, token.in_force) {
             (Some(_), _) => toned("revoked", AnsiColor::Red),
             (None, true) => toned("in force", AnsiColor::Green),
-            (None, false) => toned("time is over", AnsiColor::Yellow),
+            (None, false) if is_past => toned("time is over", AnsiColor::Yellow),
+            // The core decides by its own clock, which may have been set back.
+            (None, false) => toned("not in force", AnsiColor::Yellow),
         },
         text(token.scopes.join(", ")),
         text(one_line(&reach_words(token))),
         text(format!("{} a call, {} an hour", token.per_call, token.per_hour)),
-        text(token.until.as_deref().filter(|_| token.in_force).map_or_else(|| "-".to_owned(), left)),
+        text(match until {
+            None => "-".to_owned(),
+            Some(until) if is_past => time::ago(until, now),
+            Some(until) => format!("{} left", time::span(until.since(now))),
+        }),
     ]
 }
 

@@ -35,6 +35,10 @@ fn rows_are_listed_by_filter_and_one_is_shown_with_its_neighbours() {
 
     for (args, code, says) in [
         (vec!["audit", "show", "99999"], 4, "there is no row 99999"),
+        (vec!["audit", "show", "-1"], 2, "rows have the numbers 1, 2, 3"),
+        (vec!["audit", "show", "0"], 2, "rows have the numbers 1, 2, 3"),
+        (vec!["audit", "export", "--first", "0"], 2, "rows have the numbers 1, 2, 3"),
+        (vec!["audit", "export", "--last", "-4"], 2, "rows have the numbers 1, 2, 3"),
         (vec!["audit", "list", "--verb", "serverAded"], 2, "Did you mean `serverAdded`"),
         (vec!["audit", "list", "--since", "soon"], 2, "`since`"),
         (vec!["audit", "list", "--actor", "robot"], 2, "`person`"),
@@ -56,12 +60,8 @@ fn no_export_and_no_report_is_written_into_the_data_folder() {
     home.ok(&["agents", "add", "bee"]);
     let link = home.data().with_file_name("report.html");
     std::os::unix::fs::symlink(home.data().join("registry.db"), &link).expect("a link to the registry");
-    let places = [
-        home.data().join("registry.db"),
-        home.data().join("new.jsonl"),
-        home.data().join("../data/config.toml"),
-        link,
-    ];
+    let places =
+        [home.data().join("registry.db"), home.data().join("new.jsonl"), home.data().join("../data/config.toml"), link];
     for place in &places {
         for what in ["export", "report"] {
             let place = place.to_str().expect("a path of text");

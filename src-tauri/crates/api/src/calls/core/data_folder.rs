@@ -66,9 +66,15 @@ mod tests {
         fs::create_dir_all(around.join("beside")).expect("a folder beside it");
         std::os::unix::fs::symlink(&home, around.join("link")).expect("a link to the folder");
         std::os::unix::fs::symlink(home.join("registry.db"), around.join("report")).expect("a link to a file");
-        for inside in
-            ["home/registry.db", "home/new", "home/backups/new", "beside/../home/new", "link/new", "link/backups", "report"]
-        {
+        for inside in [
+            "home/registry.db",
+            "home/new",
+            "home/backups/new",
+            "beside/../home/new",
+            "link/new",
+            "link/backups",
+            "report",
+        ] {
             let refused = refuse_in_data_folder("", &around.join(inside), &home);
             assert!(refused.is_err_and(|error| error.message.contains("data folder")), "{inside}");
             assert!(refuse_in_data_folder("", &around.join(inside), &around.join("link")).is_err(), "{inside}");

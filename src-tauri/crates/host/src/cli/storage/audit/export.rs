@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::export_file::ExportFile;
-use super::list::AuditFilterArgs;
+use super::list::{AuditFilterArgs, row_number};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
 use crate::cli::output::screen::Screen;
@@ -41,10 +41,10 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     filter: AuditFilterArgs,
     /// The first row number.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = row_number, allow_negative_numbers = true)]
     first: Option<u64>,
     /// The last row number.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = row_number, allow_negative_numbers = true)]
     last: Option<u64>,
     /// The format of the file.
     #[arg(long, value_enum, default_value_t = FormatArg::Jsonl)]

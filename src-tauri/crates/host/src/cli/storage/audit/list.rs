@@ -73,7 +73,16 @@ pub(crate) struct AuditListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The number of the row.
+    #[arg(value_parser = row_number, allow_negative_numbers = true)]
     number: u64,
+}
+
+/// The number of a row, as somebody types it.
+pub(super) fn row_number(text: &str) -> Result<u64, String> {
+    text.parse::<u64>()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "rows have the numbers 1, 2, 3 and so on".to_owned())
 }
 
 pub(crate) async fn list(command: AuditListArgs, config: &Config, screen: &Screen) -> CommandResult {

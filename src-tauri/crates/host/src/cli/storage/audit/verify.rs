@@ -139,12 +139,15 @@ async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, scre
     if screen.is_json() {
         screen.json(&AuditVerified { rows: found, receipts, checkpoints, anchors: compared })?;
     } else {
-        screen.line(&report(&found));
-        screen.line(&report_receipts(&receipts));
-        screen.line(&checkpoint::report(&checkpoints));
-        for anchor in &compared {
-            screen.line(&anchor.sentence());
-        }
+        let mut lines = vec![
+            (found.broken.is_some(), report(&found, is_whole)),
+            (receipts.broken.is_some(), report_receipts(&receipts)),
+            (checkpoints.broken.is_some(), checkpoint::report(&checkpoints)),
+        ];
+        lines.extend(compared.iter().map(|anchor| (anchor.fault.is_some(), anchor.sentence())));
+        // What is broken comes first; the sort keeps the order of the others.
+        lines.sort_by_key(|(is_broken, _)| !is_broken);
+        lines.iter().for_each(|(_, line)| screen.line(line));
     }
     Ok(if is_whole { DONE } else { FAILED })
 }
@@ -243,8 +246,10 @@ impl AnchorCompared {
     }
 }
 
-fn report(found: &AuditVerifiedDto) -> String {
+/// What the rows show by themselves. Only when everything else holds as well is the log called intact.
+fn report(found: &AuditVerifiedDto, is_whole: bool) -> String {
     let rows = count(found.checked, "row");
+    let holds = if is_whole { "The audit log is intact" } else { "The hashes of the rows fit each other" };
     match &found.broken {
         Some(broken) => format!(
             "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data folder as \
@@ -255,10 +260,23 @@ fn report(found: &AuditVerifiedDto) -> String {
         ),
         None if found.last == 0 => "The audit log is empty.".into(),
         None if found.first > 1 => format!(
-            "The audit log is intact: {rows} verified, up to row {}. Rows before {} were removed by retention; their \
+            "{holds}: {rows} verified, up to row {}. Rows before {} were removed by retention; their \
              tombstones are verified.",
             found.last, found.first
         ),
-        None => format!("The audit log is intact: {rows} verified, up to row {}.", found.last),
+        None => format!("{holds}: {rows} verified, up to row {}.", found.last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_called_intact_only_when_all_of_it_holds() {
+        let found =
+            AuditVerifiedDto { checked: 485, verified_to: 485, last: 485, first: 1, complete: true, broken: None };
+        assert_eq!(report(&found, true), "The audit log is intact: 485 rows verified, up to row 485.");
+        assert_eq!(report(&found, false), "The hashes of the rows fit each other: 485 rows verified, up to row 485.");
     }
 }
