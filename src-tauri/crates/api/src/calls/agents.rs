@@ -170,8 +170,8 @@ impl Api {
     /// Takes an agent's access away at once, and asks all its tasks to stop.
     ///
     /// # Errors
-    /// When there is no such agent, it lost its access before, the reason is too long, or that cannot be recorded. Refusals of single tasks are
-    /// states, not errors.
+    /// When there is no such agent, it lost its access before, the reason is too long, or that cannot be recorded. Refusals
+    /// of single tasks are states, not errors.
     pub async fn agent_revoke(&self, caller: &Caller, input: RevokeAgent) -> Result<AgentRevoked, ApiError> {
         let live = self.live()?;
         let agent = self.find_agent(&input.agent).await?;

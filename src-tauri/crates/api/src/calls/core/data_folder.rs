@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::error::{ApiError, Code};
 
 /// Checks that a file or folder that a person names is not in the data folder, in whatever spelling and through whatever
-/// link. `named` is its name in the message, such as `` `path`:  `` with a space behind, or empty.
+/// link. `named` begins the message, such as the name of the member that it came in, or is empty.
 ///
 /// # Errors
 /// That it is there.

@@ -51,7 +51,8 @@ impl Api {
     /// Lets a held result go to its agent in some form, or withholds it for good.
     ///
     /// # Errors
-    /// When the form cannot be, the reason is too long, there is no such task, it is not held, or somebody decided before.
+    /// When the form cannot be, the reason is too long, there is no such task, it is not held, or somebody decided
+    /// before.
     pub async fn task_release(&self, caller: &Caller, input: ReleaseTask) -> Result<TaskDto, ApiError> {
         let live = self.live()?;
         let id = self.find_task(&input.id).await?.id;
