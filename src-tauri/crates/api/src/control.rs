@@ -2,8 +2,8 @@
 //!
 //! A program reaches the table in `table.rs` and nothing else. Each call has a body of its own, which reads only tasks in
 //! the reach of the token and gives only the fields that its types name; what a person's call gives is never cut down.
-//! `caller.rs` is who asks, `body.rs` reads what it sends, `answers.rs` a call from its text to its status, `feed.rs` what says that something changed,
-//! `openapi.rs` the document.
+//! `caller.rs` is who asks, `body.rs` reads what it sends, `answers.rs` a call from its text to its status, `feed.rs` what
+//! says that something changed, `openapi.rs` the document.
 
 pub mod alarms;
 mod answers;

@@ -1,9 +1,9 @@
 //! Every sentence that only a model reads (ruling 47).
 //!
 //! A sentence says who decided or what failed, what was done and what was not, and what to do next; it claims nothing
-//! that is not known. Words of people, programs and servers are capped and quoted, so that nobody takes them for ours. Whether a
-//! sentence is an ordinary result or an error is decided where it is sent (decision 0021). `golden.txt` holds all of
-//! them for proofreading.
+//! that is not known. Words of people, programs and servers are capped and quoted, so that nobody takes them for ours.
+//! Whether a sentence is an ordinary result or an error is decided where it is sent (decision 0021). `golden.txt` holds
+//! all of them for proofreading.
 
 pub mod access;
 pub mod core_away;
