@@ -342,9 +342,9 @@ fn words(rule: &RuleDto) -> String {
     if let Some(SameCallLimitDto { count, window_ms }) = rule.same_call_limit {
         said.push(format!("an alarm at {count} equal calls in {window_ms} ms"));
     }
-    for (what, calls) in [("calls in a minute", rule.calls_per_minute), ("calls at once", rule.open_calls)] {
+    for (when, calls) in [("in a minute", rule.calls_per_minute), ("at once", rule.open_calls)] {
         if let Some(calls) = calls {
-            said.push(format!("an alarm at {calls} {what}"));
+            said.push(format!("an alarm at {} {when}", time::count(u64::from(calls), "call")));
         }
     }
     if let Some(at) = rule.alarm_action {

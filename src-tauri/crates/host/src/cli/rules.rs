@@ -333,11 +333,12 @@ fn alarm_words(rule: &RuleDto) -> Vec<String> {
         0 => "no alarm for equal calls".to_owned(),
         count => format!("alarm at {count} equal calls in {}", time::span_ms(limit.window_ms)),
     });
-    let numbers = [("calls in a minute", rule.calls_per_minute), ("calls at once", rule.open_calls)];
-    let of_agent = numbers.into_iter().filter_map(|(what, calls)| {
+    let numbers = [("in a minute", rule.calls_per_minute), ("at once", rule.open_calls)];
+    let of_agent = numbers.into_iter().filter_map(|(when, calls)| {
         Some(match calls? {
-            0 => format!("no alarm for {what}"),
-            calls => format!("alarm at {} {what}", grouped(calls.into())),
+            0 => format!("no alarm for calls {when}"),
+            1 => format!("alarm at 1 call {when}"),
+            calls => format!("alarm at {} calls {when}", grouped(calls.into())),
         })
     });
     let action = rule.alarm_action.map(|at| format!("at an alarm {at}"));
@@ -395,5 +396,14 @@ mod tests {
         assert!(near.contains("no tool `deploy_prd`") && near.contains("Did you mean `deploy_prod`?"), "{near}");
         let far = unknown_tool_words("ci", "nope", &known).expect("a warning");
         assert!(far.contains("`taskwarden servers tools ci`"), "{far}");
+    }
+
+    #[test]
+    fn one_call_is_no_calls() {
+        let scope = ScopeDto::Agent { agent: "bee".into() };
+        let rule = RuleDto { calls_per_minute: Some(1), open_calls: Some(0), ..blank(scope.clone()) };
+        assert_eq!(alarm_words(&rule), ["alarm at 1 call in a minute", "no alarm for calls at once"]);
+        let rule = RuleDto { calls_per_minute: Some(1_200), ..blank(scope) };
+        assert_eq!(alarm_words(&rule), ["alarm at 1,200 calls in a minute"]);
     }
 }
