@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use domain::ports::{AnchorPlace, LogEpoch, LogHead, LogKey};
+use domain::ports::{AnchorPlace, LogEpoch, LogHead, LogKey, StoredSinks};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use verify::note::{NoteFault, NoteKey, SignedNote, TreeHead};
@@ -153,14 +153,11 @@ impl Api {
         }
         let keys: Vec<LogKey> = self.registry.log_keys().await?;
         let keys: Vec<NoteKey> = keys.iter().filter_map(|key| NoteKey::parse(&key.public).ok()).collect();
+        // Rows are compared whether a checkpoint is left or not: somebody may have removed them.
+        let StoredSinks { origin, last, .. } = self.registry.sinks().await?;
         let newest = self.registry.checkpoints(1).await?.into_iter().next();
-        let Some((log, _)) = newest.map(|newest| head(&newest.note)).transpose().map_err(bad_note)? else {
-            return Err(ApiError::new(
-                Code::Refused,
-                "the log has no checkpoint yet, so nothing can be compared",
-                "Start the core once; it signs the log.",
-            ));
-        };
+        let (newest, root) = newest.map_or((0, [0; 32]), |newest| (newest.size, newest.root));
+        let log = LogHead { origin, size: last, root };
         let epoch = LogEpoch::of(&log.origin).number;
         let known = input.epoch.unwrap_or(1);
         if known > epoch {
@@ -176,7 +173,7 @@ impl Api {
             let is_known_fork = fault.is_none() && head.is_fork(&log, root);
             ComparedNote { size: head.size, fault, is_known_fork }
         });
-        Ok(NotesCompared { notes: compared.collect(), newest: log.size })
+        Ok(NotesCompared { notes: compared.collect(), newest })
     }
 }
 
