@@ -216,6 +216,10 @@ async fn what_was_verified_once_is_not_read_again_and_a_forged_mark_does_not_cou
     meddle(&home.path(), "UPDATE store SET verified_number = 30").await;
     let registry = home.open().await;
     assert_eq!(registry.audit_verified().await, Ok(None), "a mark of another row is none");
+    let found = registry.verify_audit(None, 1_000).await.expect("verified");
+    let broken = found.broken.expect("and is told");
+    assert!(broken.number == 30 && broken.why.contains("verified before"), "{broken:?}");
+    assert_eq!(registry.audit_verified().await, Ok(None), "nothing takes its place");
 }
 
 #[tokio::test]

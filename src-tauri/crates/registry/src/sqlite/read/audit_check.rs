@@ -1,9 +1,10 @@
 //! Checks the audit chain row by row, in stretches and off the writer.
 //!
 //! A row fits when its number follows, its `previous` is the hash of the row before, its own hash is what
-//! `docs/audit.md` describes, and no column is filled that its layout does not have. Removed rows are a segment with a keyed mark; the chain continues behind the last one. How far
-//! the chain was checked is kept with a keyed mark, too. Whoever holds the file and its key can forge all of this (ruling
-//! 29), and whoever holds the file can put back an older copy of the whole of it.
+//! `docs/audit.md` describes, and no column is filled that its layout does not have. Removed rows are a segment with a keyed
+//! mark; the chain continues behind the last one. How far the chain was checked is kept with a keyed mark, too; a row that
+//! does not fit it is broken. Whoever holds the file and its key can forge all of this (ruling 29), and whoever holds the
+//! file can put back an older copy of the whole of it.
 
 use domain::ports::{AuditCheck, BrokenLink, RegistryError};
 use domain::time::Timestamp;
@@ -114,6 +115,33 @@ impl SqliteRegistry {
         Ok(fits.then_some(number))
     }
 
+    /// Why the row that was verified last is not there as it was. A row that retention removed has a tombstone.
+    async fn verified_fault(
+        &self,
+        connection: &mut SqliteConnection,
+        last: u64,
+    ) -> Result<Option<BrokenLink>, RegistryError> {
+        let failed = || self.base.failed("read how far the audit log is verified");
+        let row = sqlx::query(
+            "SELECT s.verified_number, s.verified_mark, a.hash FROM store s \
+             LEFT JOIN audit a ON a.number = s.verified_number WHERE s.one = 1 AND s.verified_mark IS NOT NULL",
+        )
+        .fetch_optional(connection)
+        .await
+        .map_err(failed())?;
+        let Some(row) = row else { return Ok(None) };
+        let number = unsigned(row.try_get(0).map_err(failed())?);
+        let mark = hash_in(&row, 1).map_err(failed())?;
+        let hash: Option<&[u8]> = row.try_get(2).map_err(failed())?;
+        let broken = |why: &str| Ok(Some(BrokenLink { number, why: why.into() }));
+        match hash.map(AuditHash::try_from) {
+            None if number > last => broken("it was verified before, and was removed with the rows after it"),
+            None => Ok(None),
+            Some(Ok(hash)) if mark == Some(verified_mark(&self.base.sealer, number, &hash)) => Ok(None),
+            Some(_) => broken("it was verified before, and it or a row before it is another one now"),
+        }
+    }
+
     /// Verifies a stretch of the chain, and gives the mark to store for it when its rows fit.
     pub(crate) async fn verify_stretch(
         &self,
@@ -153,6 +181,9 @@ impl SqliteRegistry {
             } else if last_hash != Some(chain.hash) {
                 check.broken = Some(BrokenLink { number: last, why: "it is not the last row that was written".into() });
             }
+        }
+        if check.broken.is_none() {
+            check.broken = self.verified_fault(&mut snapshot, last).await?;
         }
         snapshot.rollback().await.map_err(failed())?;
         let is_newly_verified = check.broken.is_none() && check.rows > 0;
