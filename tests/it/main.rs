@@ -14,6 +14,7 @@ mod audit_anchors;
 mod audit_otlp;
 mod audit_recipe;
 mod audit_removed;
+mod audit_rewritten;
 mod audit_sinks;
 mod audit_traces;
 mod budget;

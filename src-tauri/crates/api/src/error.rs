@@ -444,6 +444,13 @@ impl From<EngineError> for ApiError {
                 "Rows are recorded and are signed later. `taskwarden doctor` says where the key is kept and whether it can \
                  be read.",
             ),
+            EngineError::LogBroken { .. } => Self::new(
+                Code::Failed,
+                message,
+                "Rows are recorded all the same. Keep a copy of the data folder as evidence; `taskwarden audit verify --anchor \
+                 PLACE` compares the rows with kept checkpoints. Then put a backup back, or go on from the rows that are \
+                 there with `taskwarden audit checkpoint --new-epoch`, which is recorded.",
+            ),
             EngineError::NoAnchor(_) => Self::new(
                 Code::Refused,
                 message,

@@ -149,6 +149,14 @@ pub enum EngineError {
     /// No checkpoint of the audit log can be made.
     #[error("the audit log cannot be signed: {0}")]
     NotSigned(String),
+    /// The rows of the audit log do not lead from what was signed last to what would be signed.
+    #[error("the audit log is not signed, because the checkpoint of row {row} does not hold: {why}")]
+    LogBroken {
+        /// The rows that the checkpoint covers.
+        row: u64,
+        /// What was found, in a sentence.
+        why: String,
+    },
     /// A place is not taken for copies of checkpoints, or is not one.
     #[error("{0}")]
     NoAnchor(String),

@@ -209,6 +209,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             | EngineError::UnknownStandingAnswer
             | EngineError::AnswerNotKept
             | EngineError::NotSigned(_)
+            | EngineError::LogBroken { .. }
             | EngineError::NoAnchor(_)
             | EngineError::NoEpoch { .. }
             | EngineError::Sink(_)

@@ -111,8 +111,9 @@ fn checkpoints(facts: &CoreFacts) -> Finding {
         return Finding::broken(
             area,
             format!("the checkpoint of row {} does not hold: {}", broken.number, broken.why),
-            "Keep a copy of the data folder as evidence. `taskwarden audit verify` compares all checkpoints; an export \
-             and an anchor that is kept elsewhere show which rows were changed.",
+            "Keep a copy of the data folder as evidence. `taskwarden audit verify --anchor PLACE` compares all checkpoints, \
+             and the rows with checkpoints that are kept elsewhere. Put a backup back, or go on from the rows that are \
+             there with `taskwarden audit checkpoint --new-epoch`, which is recorded.",
         );
     }
     let message = match found.newest {

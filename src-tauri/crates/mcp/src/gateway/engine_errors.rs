@@ -58,6 +58,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         | EngineError::PlanRefused(_)
         | EngineError::StageRefused(_)
         | EngineError::NotSigned(_)
+        | EngineError::LogBroken { .. }
         | EngineError::NoAnchor(_)
         | EngineError::NoEpoch { .. }
         | EngineError::Sink(_)

@@ -6,9 +6,9 @@
 
 use domain::audit::AuditEvent;
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead, LogKey, MonthRead,
-    PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth, TreeStart,
-    UnsignedRows,
+    AuditFilter, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead,
+    LogKey, MonthRead, PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth,
+    TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 use sqlx::sqlite::SqliteConnection;
@@ -18,7 +18,7 @@ use verify::tree::{Frontier, LeafRange, Subtree, leaf_hash};
 
 use super::read::audit_tree::TreeReader;
 use super::tables::audit::checkpoints::{
-    CHECKPOINT_COLUMNS, NODE_LEVELS, PROGRAM, SigningRow, read_checkpoint, read_key,
+    CHECKPOINT_COLUMNS, NODE_LEVELS, PROGRAM, SignedPlace, SigningRow, id_of, read_checkpoint, read_key,
 };
 use super::tables::audit::sinks::{self, SinkRow, SinkWrite};
 use super::write::mutation::Mutation;
@@ -115,7 +115,7 @@ impl SqliteRegistry {
     async fn read_unsigned(&self, newest: u64) -> Result<UnsignedRows, RegistryError> {
         let mut reader = self.reader().await?;
         let row = sqlx::query(
-            "WITH signed AS (SELECT coalesce(max(size), 0) AS size FROM checkpoints) \
+            "WITH signed AS (SELECT signed_size AS size FROM store WHERE one = 1) \
              SELECT audit_number - signed.size, \
              EXISTS (SELECT 1 FROM audit a WHERE a.number > max(signed.size, store.audit_number - ?) AND \
               (+a.actor LIKE 'person:%' OR +a.actor LIKE 'control:%' OR +a.actor = 'system:rule' \
@@ -162,14 +162,32 @@ impl CheckpointStore for SqliteRegistry {
 
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(async move {
-            let row = SigningRow::Checkpoint(Box::new(unit));
+            let Checkpoint { size, root, .. } = unit.checkpoint;
+            let mut reader = self.reader().await?;
+            let origin = self.log_state(&mut reader).await?.origin;
+            drop(reader);
+            let place = SignedPlace { size, root, begins_epoch: false };
+            let row = SigningRow::Checkpoint(Box::new(unit), place.marked(&self.base.sealer, id_of(&origin)));
             self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
         })
     }
 
     fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(async move {
-            let row = SigningRow::Epoch(Box::new(unit));
+            let place = SignedPlace { size: unit.size, root: unit.root, begins_epoch: true };
+            let mark = place.marked(&self.base.sealer, id_of(&unit.origin));
+            let row = SigningRow::Epoch(Box::new(unit), mark);
+            self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
+        })
+    }
+
+    fn signing_fault(&self, head: LogHead) -> PortFuture<'_, Result<Option<BrokenCheckpoint>, RegistryError>> {
+        Box::pin(async move { self.fault_before_signing(&head).await })
+    }
+
+    fn rebuild_tree(&self) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let row = self.tree_of_rows().await?;
             self.writer()?.write(Mutation::Sign(Box::new(row))).await?.into_done()
         })
     }
@@ -205,10 +223,18 @@ impl CheckpointStore for SqliteRegistry {
             let failed = || self.base.failed("read the tree of the audit log");
             let mut reader = self.reader().await?;
             let mut snapshot = reader.begin().await.map_err(failed())?;
+            let log = self.log_state(&mut snapshot).await?;
             let mut tree = TreeReader::new(&mut snapshot);
             let mut roots = Vec::with_capacity(spans.len());
-            for LeafSpan { begin, end } in spans {
-                roots.push(tree.root(LeafRange { begin, end }).await.map_err(failed())?);
+            for LeafSpan { begin, end } in &spans {
+                let range = LeafRange { begin: *begin, end: *end };
+                roots.push(tree.root(range).await.map_err(failed())?);
+            }
+            for (LeafSpan { begin, end }, root) in spans.into_iter().zip(&mut roots) {
+                // Somebody may have removed the tree; the rows are there all the same.
+                if root.is_none() && begin == 0 && (1..=log.last).contains(&end) && log.first == 1 {
+                    *root = self.root_of_rows(&mut snapshot, end).await?;
+                }
             }
             snapshot.rollback().await.map_err(failed())?;
             Ok(roots)

@@ -24,6 +24,9 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// The first schema that keeps a mark of what was signed last.
+pub(crate) const SIGNED_MARK: i64 = 33;
+
 /// All steps of this version, oldest first.
 pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_registry.sql") },
@@ -56,6 +59,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 30, sql: include_str!("../../migrations/sqlite/0030_sink_signals.sql") },
     Migration { version: 31, sql: include_str!("../../migrations/sqlite/0031_removed_tasks.sql") },
     Migration { version: 32, sql: include_str!("../../migrations/sqlite/0032_learned_durations.sql") },
+    Migration { version: SIGNED_MARK, sql: include_str!("../../migrations/sqlite/0033_signed_mark.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

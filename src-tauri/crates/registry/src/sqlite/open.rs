@@ -1,31 +1,33 @@
 //! Opening a registry: what is made, checked and refused before the first read or write.
 //!
 //! Order: folder and file (readable by their user only), schema (a newer one is refused before anything is written),
-//! quick check, backup and migrations, key, writer, readers. A registry larger than `registry_check_bytes` is checked
-//! by `doctor` instead, so that starting does not take as long as reading all of it. On a full disk the reserve is freed
-//! and opening is tried once more (ruling 28).
+//! quick check, backup and migrations, key, the mark of what was signed last, writer, readers. A registry larger than
+//! `registry_check_bytes` is checked by `doctor` instead, so that starting does not take as long as reading all of it. On a
+//! full disk the reserve is freed and opening is tried once more (ruling 28).
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use domain::policy::Policy;
-use domain::ports::RegistryError;
+use domain::ports::{RegistryError, TreeStart};
 use domain::time::Timestamp;
 use futures_core::future::BoxFuture;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
+use verify::tree::empty_root;
 
 use super::maintenance::enable_incremental_vacuum;
-use super::migrate::{KNOWN, Migration, Upgrade, migrate, schema};
+use super::migrate::{KNOWN, Migration, SIGNED_MARK, Upgrade, migrate, schema};
 use super::read::kept_answers::KeptAnswers;
+use super::tables::audit::checkpoints::{SignedMark, SignedPlace};
 use super::write::health::WriterHealth;
 use super::write::reseal;
 use super::write::reserve::DiskReserve;
 use super::write::writer::Writer;
-use super::{SqliteRegistry, StoreContext, StoreLimits, errors};
+use super::{SqliteRegistry, StoreContext, StoreLimits, errors, whole};
 use crate::seal::{FieldLocation, SealKey, Sealer};
 
 /// Readers at a time. A list, the inbox, the feed and a command beside each other; SQLite reads from memory. Judgement.
@@ -34,8 +36,12 @@ const READERS: u32 = 4;
 const SCRIPTS_KEPT: usize = 100;
 /// Bytes of the write-ahead log that stay after it was folded in: a large clean-up must not leave a large log. Judgement.
 const LOG_KEPT_BYTES: &str = "16777216";
-/// What the key check holds.
+/// What the key check holds in a registry from before the mark of what was signed last.
 const KEY_CHECK: &[u8] = b"taskwarden";
+/// What it holds since that mark was made: whoever removes the mark cannot make a registry from before of it.
+const KEY_CHECK_MARKED: &[u8] = b"taskwarden, marked";
+/// Rows that are compared at once before the first mark. Judgement.
+const COMPARED_ROWS: u32 = 20_000;
 /// Where the key check is stored.
 const KEY_PLACE: FieldLocation<'static> = FieldLocation { table: "store", column: "key_check_sealed", row: "1" };
 
@@ -156,7 +162,9 @@ impl SqliteRegistry {
                     why: "its schema is brought up to date by the next `taskwarden serve`".into(),
                 });
             }
-            _ => check_key(&base, &mut reader, false).await?,
+            _ => {
+                check_key(&base, &mut reader).await?;
+            }
         }
         base.is_resealed = reseal::is_done(&base, &mut reader).await?;
         drop(reader);
@@ -210,7 +218,12 @@ impl SqliteRegistry {
             let upgrade = Upgrade { found, known, now, backups_kept: policy.backups_kept };
             migrate(&mut connection, path, upgrade).await?;
         }
-        check_key(&base, &mut connection, true).await?;
+        let may_have_mark = newest(known) >= SIGNED_MARK;
+        let mut key = check_key(&base, &mut connection).await?;
+        if key == KeyCheck::Missing {
+            write_key_check(&base, &mut connection, may_have_mark).await?;
+            key = KeyCheck::Marked;
+        }
         base.is_resealed = reseal::is_done(&base, &mut connection).await?;
         if there <= policy.registry_check_bytes {
             enable_incremental_vacuum(&base, &mut connection).await;
@@ -218,6 +231,10 @@ impl SqliteRegistry {
         let base = Arc::new(base);
         let reserve = DiskReserve::beside(path, base.limits.reserve_file_bytes);
         let readers = readers(self::options(path, policy).pragma("query_only", "ON"), policy);
+        if may_have_mark && key == KeyCheck::Before {
+            let registry = Self { base: Arc::clone(&base), readers: readers.clone(), writer: None };
+            registry.make_first_mark(&mut connection).await?;
+        }
         let (writer, work) = Writer::new(Arc::clone(&base), connection, readers.clone(), reserve);
         Ok((Self { base, readers, writer: Some(writer) }, work))
     }
@@ -275,31 +292,127 @@ async fn quick_check(base: &StoreContext, connection: &mut SqliteConnection) -> 
     if finding == "ok" { Ok(()) } else { Err(RegistryError::Damaged { path: base.path.clone(), finding }) }
 }
 
-/// Opens the key check, or leaves one when the registry is new.
-async fn check_key(
-    base: &StoreContext,
-    connection: &mut SqliteConnection,
-    may_write: bool,
-) -> Result<(), RegistryError> {
+/// What the key check says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyCheck {
+    /// There is none: the registry is new.
+    Missing,
+    /// The registry has no mark of what was signed last yet.
+    Before,
+    /// The registry was given that mark.
+    Marked,
+}
+
+/// Opens the key check.
+async fn check_key(base: &StoreContext, connection: &mut SqliteConnection) -> Result<KeyCheck, RegistryError> {
     let row = sqlx::query("SELECT key_check_sealed FROM store WHERE one = 1")
         .fetch_one(&mut *connection)
         .await
         .map_err(base.failed("read the key check"))?;
     let sealed: Option<Vec<u8>> = row.try_get(0).map_err(base.failed("read the key check"))?;
-    match sealed {
-        Some(sealed) => match base.sealer.open(KEY_PLACE, &sealed) {
-            Ok(plain) if plain == KEY_CHECK => Ok(()),
-            Ok(_) | Err(_) => Err(RegistryError::WrongKey),
-        },
-        None if may_write => {
-            let sealed = base.sealer.seal(KEY_PLACE, KEY_CHECK).map_err(StoreContext::sealing("seal the key check"))?;
-            sqlx::query("UPDATE store SET key_check_sealed = ? WHERE one = 1")
-                .bind(sealed)
-                .execute(connection)
-                .await
-                .map(|_| ())
-                .map_err(base.failed("write the key check"))
+    let Some(sealed) = sealed else { return Ok(KeyCheck::Missing) };
+    match base.sealer.open(KEY_PLACE, &sealed) {
+        Ok(plain) if plain == KEY_CHECK => Ok(KeyCheck::Before),
+        Ok(plain) if plain == KEY_CHECK_MARKED => Ok(KeyCheck::Marked),
+        Ok(_) | Err(_) => Err(RegistryError::WrongKey),
+    }
+}
+
+/// Leaves the key check in a new registry, and that nothing of its log was signed. A log with rows gets no mark: whoever
+/// removed the key check of it does not have the key.
+async fn write_key_check(
+    base: &StoreContext,
+    connection: &mut SqliteConnection,
+    may_have_mark: bool,
+) -> Result<(), RegistryError> {
+    let failed = || base.failed("write the key check");
+    let plain = if may_have_mark { KEY_CHECK_MARKED } else { KEY_CHECK };
+    let sealed = base.sealer.seal(KEY_PLACE, plain).map_err(StoreContext::sealing("seal the key check"))?;
+    if may_have_mark {
+        let row = sqlx::query("SELECT log_id, audit_number FROM store WHERE one = 1")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed())?;
+        let log_id: String = row.try_get(0).map_err(failed())?;
+        let rows: i64 = row.try_get(1).map_err(failed())?;
+        if rows == 0 {
+            let place = SignedPlace { size: 0, root: empty_root(), begins_epoch: false };
+            return write_mark(base, connection, place.marked(&base.sealer, &log_id), sealed).await;
         }
-        None => Ok(()),
+    }
+    sqlx::query("UPDATE store SET key_check_sealed = ? WHERE one = 1")
+        .bind(sealed)
+        .execute(connection)
+        .await
+        .map(|_| ())
+        .map_err(failed())
+}
+
+/// Writes a first mark and the key check that says that there is one, in one statement.
+async fn write_mark(
+    base: &StoreContext,
+    connection: &mut SqliteConnection,
+    SignedMark { place, mark }: SignedMark,
+    key_check: Vec<u8>,
+) -> Result<(), RegistryError> {
+    sqlx::query(
+        "UPDATE store SET signed_size = ?, signed_root = ?, signed_begins = 0, signed_mark = ?, key_check_sealed = ? \
+         WHERE one = 1",
+    )
+    .bind(whole(place.size))
+    .bind(place.root.to_vec())
+    .bind(mark.to_vec())
+    .bind(key_check)
+    .execute(connection)
+    .await
+    .map(|_| ())
+    .map_err(base.failed("write what was signed last"))
+}
+
+impl SqliteRegistry {
+    /// Gives a registry from before its first mark of what was signed last, when its chain is whole and the rows agree with
+    /// its newest checkpoint. Otherwise it stays without one, which `audit verify` tells and which keeps it from being signed.
+    async fn make_first_mark(&self, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+        if !self.is_whole().await? {
+            tracing::error!(
+                "the audit log does not hold, so that it is not signed; `taskwarden audit verify` says where"
+            );
+            return Ok(());
+        }
+        let failed = || self.base.failed("read what was signed last");
+        let log_id: String = sqlx::query_scalar("SELECT log_id FROM store WHERE one = 1")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed())?;
+        let newest = self.newest_checkpoint(connection).await?;
+        let (size, root) = newest.map_or((0, empty_root()), |newest| (newest.size, newest.root));
+        let mark = SignedPlace { size, root, begins_epoch: false }.marked(&self.base.sealer, &log_id);
+        let sealing = StoreContext::sealing("seal the key check");
+        let key_check = self.base.sealer.seal(KEY_PLACE, KEY_CHECK_MARKED).map_err(sealing)?;
+        write_mark(&self.base, connection, mark, key_check).await
+    }
+
+    /// Whether the chain is whole and the rows agree with the newest checkpoints.
+    async fn is_whole(&self) -> Result<bool, RegistryError> {
+        let mut after = None;
+        loop {
+            let (check, _) = self.verify_stretch(after, COMPARED_ROWS).await?;
+            if check.broken.is_some() {
+                return Ok(false);
+            }
+            if check.is_complete() || check.rows == 0 {
+                break;
+            }
+            after = Some(check.upto);
+        }
+        let mut start = TreeStart::Recent;
+        loop {
+            let check = self.compare_stretch(start, COMPARED_ROWS).await?;
+            match check.next {
+                _ if check.broken.is_some() => return Ok(false),
+                Some(next) => start = TreeStart::After(next),
+                None => return Ok(true),
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod list_query;
 pub(crate) mod month_report;
 pub(crate) mod receipt_check;
 pub(crate) mod receipt_pages;
+pub(crate) mod signed_log;
 pub(crate) mod task_kinds;
 pub(crate) mod task_list;
 pub(crate) mod task_pages;

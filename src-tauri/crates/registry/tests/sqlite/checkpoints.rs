@@ -84,9 +84,11 @@ async fn checkpoints_hold_against_the_rows_whatever_the_stretches() {
 async fn what_was_signed_in_an_earlier_epoch_holds_in_the_next_one() {
     let home = Home::new();
     let registry = signed_log(&home).await;
-    let before = grown(&registry).await.origin;
+    let LogHead { origin: before, size, root } = grown(&registry).await;
     let origin = LogEpoch::of(&before).next_origin(0);
-    registry.begin_epoch(EpochUnit { origin: origin.clone(), audit: Vec::new() }).await.expect("it begins");
+    let unit = EpochUnit { origin: origin.clone(), size, root, audit: Vec::new() };
+    registry.begin_epoch(unit).await.expect("it begins");
+    assert_eq!(compared(&registry, 1_000).await.broken, None, "also before the epoch has a checkpoint");
     registry.close().await;
     let registry = home.open().await;
     record(&registry, 50).await;
@@ -160,4 +162,91 @@ async fn rows_that_retention_removed_stay_in_the_tree() {
     let registry = home.open().await;
     assert_eq!(sign(&registry, 1).await, size, "the tree is built with leaves in the place of lost rows");
     assert_eq!(compared(&registry, 1_000).await.broken, None);
+}
+
+/// As whoever has the file, and no key: rows and hashes that fit each other, and no checkpoint of others.
+const REWRITTEN: &str = "DELETE FROM checkpoints; UPDATE store SET audit_frontier = NULL; DELETE FROM audit_nodes";
+
+#[tokio::test]
+async fn checkpoints_that_were_removed_are_missed_and_nothing_is_signed_after_that() {
+    let changes = [
+        ("DELETE FROM checkpoints WHERE size > 300", 600, "checkpoints after row 300 were removed"),
+        (REWRITTEN, 600, "all checkpoints were removed"),
+        (
+            "DELETE FROM audit WHERE number > 300; DELETE FROM checkpoints WHERE size > 300; \
+             UPDATE store SET audit_frontier = NULL, audit_number = 300, \
+             audit_hash = (SELECT hash FROM audit WHERE number = 300)",
+            600,
+            "checkpoints after row 300 were removed",
+        ),
+        ("DELETE FROM checkpoints WHERE size > 300; UPDATE store SET signed_size = 300", 300, "its own mark"),
+        ("UPDATE store SET signed_mark = NULL", 600, "its own mark"),
+        ("UPDATE store SET signed_mark = NULL, key_check_sealed = NULL", 600, "its own mark"),
+        (
+            "DELETE FROM checkpoints WHERE size > 300; UPDATE store SET signed_size = 300, \
+             signed_root = (SELECT root FROM checkpoints WHERE size = 300)",
+            300,
+            "its own mark",
+        ),
+    ];
+    for (sql, size, why) in changes {
+        let home = Home::new();
+        signed_log(&home).await.close().await;
+        meddle(&home.path(), sql).await;
+        let registry = home.open().await;
+        let broken = compared(&registry, 128).await.broken.expect("it is found");
+        assert!(broken.size == size && broken.why.contains(why), "{sql}: {broken:?}");
+        let recent = registry.check_tree(TreeStart::Recent, 1_000).await.expect("it can be read");
+        assert_eq!(recent.broken, Some(broken), "{sql}: the newest ones show it, too");
+        let head = grown(&registry).await;
+        assert!(registry.signing_fault(head).await.expect("it can be read").is_some(), "{sql}: it is not signed");
+    }
+}
+
+#[tokio::test]
+async fn rows_below_what_was_signed_cannot_be_changed_together_with_the_tree() {
+    for sql in [
+        "UPDATE audit SET hash = zeroblob(32) WHERE number = 100; UPDATE store SET audit_frontier = NULL; \
+         DELETE FROM audit_nodes",
+        "UPDATE audit SET hash = zeroblob(32) WHERE number = 590; UPDATE store SET audit_frontier = NULL",
+    ] {
+        let home = Home::new();
+        signed_log(&home).await.close().await;
+        meddle(&home.path(), sql).await;
+        let registry = home.open().await;
+        let head = grown(&registry).await;
+        let broken = registry.signing_fault(head).await.expect("it can be read").expect("it is found");
+        assert!(broken.size == 600 && broken.why.contains("not those that were signed"), "{sql}: {broken:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_epoch_goes_on_from_the_rows_that_are_there() {
+    for sql in [REWRITTEN, "UPDATE audit SET hash = zeroblob(32) WHERE number = 100"] {
+        let home = Home::new();
+        signed_log(&home).await.close().await;
+        meddle(&home.path(), sql).await;
+        let registry = home.open().await;
+        registry.rebuild_tree().await.expect("it is built");
+        let LogHead { origin, size, root } = grown(&registry).await;
+        let origin = LogEpoch::of(&origin).next_origin(0);
+        registry.begin_epoch(EpochUnit { origin, size, root, audit: Vec::new() }).await.expect("it begins");
+        let head = grown(&registry).await;
+        assert_eq!(registry.signing_fault(head).await, Ok(None), "{sql}: it may be signed");
+        record(&registry, 5).await;
+        sign(&registry, 2).await;
+        let found = compared(&registry, 128).await;
+        assert_eq!((found.newest, found.epoch, found.broken), (605, 2, None), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn rows_are_compared_with_a_kept_root_when_somebody_removed_the_tree() {
+    let home = Home::new();
+    let registry = signed_log(&home).await;
+    let kept = grown(&registry).await.root;
+    registry.close().await;
+    meddle(&home.path(), REWRITTEN).await;
+    let registry = home.open().await;
+    assert_eq!(registry.tree_roots(vec![LeafSpan { begin: 0, end: 600 }]).await, Ok(vec![Some(kept)]));
 }

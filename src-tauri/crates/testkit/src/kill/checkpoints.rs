@@ -1,8 +1,8 @@
 //! Kill points around the tree over the audit log and its checkpoints.
 
 use domain::ports::{
-    AuditFilter, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogKey, MonthRead,
-    PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead,
+    LogKey, MonthRead, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 
@@ -15,6 +15,14 @@ impl CheckpointStore for KillPointRegistry {
 
     fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>> {
         self.inner.unsigned_rows(newest)
+    }
+
+    fn signing_fault(&self, head: LogHead) -> PortFuture<'_, Result<Option<BrokenCheckpoint>, RegistryError>> {
+        self.inner.signing_fault(head)
+    }
+
+    fn rebuild_tree(&self) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.write("registry.rebuild_tree", self.inner.rebuild_tree()))
     }
 
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {

@@ -26,6 +26,8 @@ pub(crate) struct SignedLog {
     leaves: Vec<LogHash>,
     checkpoints: Vec<Checkpoint>,
     keys: Vec<LogKey>,
+    /// Size and root of what was signed last.
+    signed: Option<(u64, LogHash)>,
     /// The name of the log in a later epoch.
     renamed: Option<String>,
 }
@@ -72,6 +74,19 @@ impl MemoryStore {
     fn root_of(&self, span: LeafSpan) -> Option<LogHash> {
         let range = usize::try_from(span.begin).ok()?..usize::try_from(span.end).ok()?;
         self.signed.leaves.get(range).filter(|leaves| !leaves.is_empty()).map(tree_hash)
+    }
+
+    /// Why the rows do not lead from what was signed last to a head.
+    fn fault_before(&self, head: &LogHead) -> Option<BrokenCheckpoint> {
+        let (size, root) = self.signed.signed.filter(|(size, _)| *size > 0)?;
+        let why = if self.root_of(LeafSpan { begin: 0, end: size }) != Some(root) {
+            "the rows up to it are not those that were signed"
+        } else if self.root_of(head.span()) != Some(head.root) {
+            "the tree over the rows after it is not that of the rows"
+        } else {
+            return None;
+        };
+        Some(BrokenCheckpoint { size, why: why.into() })
     }
 
     fn compare(&self) -> TreeCheck {
@@ -122,6 +137,16 @@ impl CheckpointStore for MemoryRegistry {
         Box::pin(async move { found })
     }
 
+    fn signing_fault(&self, head: LogHead) -> PortFuture<'_, Result<Option<BrokenCheckpoint>, RegistryError>> {
+        let found = self.with(|state, _| state.fault_before(&head));
+        Box::pin(async move { found })
+    }
+
+    fn rebuild_tree(&self) -> PortFuture<'_, Result<(), RegistryError>> {
+        // Its tree is always that of its rows.
+        Box::pin(async move { Ok(()) })
+    }
+
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
         Box::pin(async move {
             self.with(|state, _| {
@@ -137,6 +162,7 @@ impl CheckpointStore for MemoryRegistry {
                     let id = checkpoint.key.clone();
                     signed.keys.push(LogKey { id, public, created: checkpoint.at, retired: None });
                 }
+                signed.signed = Some((checkpoint.size, checkpoint.root));
                 signed.checkpoints.retain(|one| one.size != checkpoint.size);
                 signed.checkpoints.push(checkpoint);
                 state.facts(audit);
@@ -148,6 +174,7 @@ impl CheckpointStore for MemoryRegistry {
         Box::pin(async move {
             self.with(|state, _| {
                 state.signed.renamed = Some(unit.origin);
+                state.signed.signed = Some((unit.size, unit.root));
                 state.facts(unit.audit);
             })
         })

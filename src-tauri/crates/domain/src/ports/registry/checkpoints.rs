@@ -160,6 +160,10 @@ pub struct CheckpointUnit {
 pub struct EpochUnit {
     /// Its name from here on.
     pub origin: String,
+    /// Rows of the log with which it begins.
+    pub size: u64,
+    /// The root of the tree over them.
+    pub root: LogHash,
     pub audit: Vec<AuditEvent>,
 }
 
@@ -181,7 +185,7 @@ pub enum TreeStart {
     After(Vec<u8>),
 }
 
-/// A checkpoint that the rows contradict, or that is no valid note.
+/// A checkpoint that the rows contradict, that is no valid note, or that is not there any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenCheckpoint {
     pub size: u64,
@@ -212,9 +216,15 @@ pub trait CheckpointStore: Send + Sync {
     fn grow_tree(&self, rows: u32) -> PortFuture<'_, Result<TreeGrowth, RegistryError>>;
     /// Rows behind the newest checkpoint; whether one is a decision is asked of the newest `newest` of them.
     fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>>;
-    /// Stores a checkpoint. Not a change of the change log.
+    /// Why the rows do not lead from what was signed last to this head, so that it may not be signed; `None` where they do.
+    /// Checkpoints that were removed, and rows that were changed below them, are such a reason.
+    fn signing_fault(&self, head: LogHead) -> PortFuture<'_, Result<Option<BrokenCheckpoint>, RegistryError>>;
+    /// Builds the tree anew from the rows that are there, for an epoch that begins with them.
+    fn rebuild_tree(&self) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Stores a checkpoint, and in the same transaction that it is what was signed last. Not a change of the change log.
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>>;
-    /// Gives the log its name in a new epoch, with the fact. Not a change of the change log.
+    /// Gives the log its name in a new epoch, with the fact, and takes the rows with which it begins in the place of what was
+    /// signed last. Not a change of the change log.
     fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Checkpoints, the newest first, at most `limit`.
     fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>>;
@@ -222,7 +232,8 @@ pub trait CheckpointStore: Send + Sync {
     fn log_keys(&self) -> PortFuture<'_, Result<Vec<LogKey>, RegistryError>>;
     /// The roots over these leaves; `None` where rows were removed whose hashes are not kept, or the tree is smaller.
     fn tree_roots(&self, spans: Vec<LeafSpan>) -> PortFuture<'_, Result<Vec<Option<LogHash>>, RegistryError>>;
-    /// Compares checkpoints with at most `rows` rows, whose stored hashes are believed.
+    /// Compares checkpoints with at most `rows` rows, whose stored hashes are believed, and at the end the newest checkpoint
+    /// with what was signed last.
     fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>>;
     /// How many rows up to row `last` pass a filter.
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>>;

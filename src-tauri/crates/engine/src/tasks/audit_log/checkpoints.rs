@@ -1,7 +1,8 @@
 //! Checkpoints of the audit log: when they are made, and what a lost key leaves in the log.
 //!
 //! The registry keeps the tree, a `LogSigner` has the key; recording waits for neither. Without a signer no checkpoint is
-//! made. What one proves is in `docs/audit.md`.
+//! made, and none where the rows do not lead from what was signed last to what would be signed. What one proves is in
+//! `docs/audit.md`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -56,11 +57,15 @@ pub(super) fn fact(core: &EngineCore, actor: Actor, verb: Verb, note: String) ->
     AuditEvent { at: core.time.now(), actor, verb, subject: Subject::Store, note }
 }
 
-/// Takes all rows into the tree and signs it; gives the checkpoint that is there when nothing is new.
+/// Takes all rows into the tree and signs it, where they lead there from what was signed last; gives the checkpoint that is
+/// there when nothing is new.
 pub(super) async fn make(core: &EngineCore) -> Result<Checkpoint, EngineError> {
     let _one_at_a_time = core.checkpoints.making.lock().await;
     let head = whole_tree(core).await?;
     let newest = core.registry.checkpoints(1).await?.into_iter().next();
+    if let Some(broken) = core.registry.signing_fault(head.clone()).await? {
+        return Err(EngineError::LogBroken { row: broken.size, why: broken.why });
+    }
     if let Some(newest) = newest.filter(|newest| newest.size == head.size && newest.root == head.root) {
         return Ok(newest);
     }

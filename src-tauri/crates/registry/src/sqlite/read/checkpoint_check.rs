@@ -1,7 +1,8 @@
 //! Compares checkpoints with the rows of the audit log, in stretches and off the writer.
 //!
 //! A checkpoint holds when its note is signed by a key of the log, says what its columns say, and the rows give its root.
-//! The hashes of rows are read as they are stored: whether they fit the rows is the chain's (`audit_check.rs`).
+//! The hashes of rows are read as they are stored: whether they fit the rows is the chain's (`audit_check.rs`). That the newest
+//! checkpoint is the one that was signed last is in `signed_log.rs`.
 
 use domain::ports::{BrokenCheckpoint, Checkpoint, LogEpoch, RegistryError, TreeCheck, TreeStart};
 use sqlx::sqlite::SqliteConnection;
@@ -41,10 +42,18 @@ impl SignedLog {
         (!says_the_same).then(|| "its note is about another log, size or root".into())
     }
 
+    /// Whether a checkpoint that holds by itself was signed before the epoch of the log began.
+    fn is_of_earlier_epoch(&self, checkpoint: &Checkpoint) -> bool {
+        let note = SignedNote::parse(&checkpoint.note).ok();
+        let head = note.and_then(|note| TreeHead::parse(note.text()).ok());
+        head.is_some_and(|head| LogEpoch::of(&head.origin).number < LogEpoch::of(&self.origin).number)
+    }
+
     /// Why a checkpoint does not hold against the tree over the rows that it covers.
     fn compare(&self, checkpoint: &Checkpoint, rows: &Frontier) -> Option<BrokenCheckpoint> {
-        let contradicts =
-            || (rows.root() != checkpoint.root).then(|| "the rows up to it are not those that were signed".to_owned());
+        // A person put on record that the log goes on from other rows; what is signed since then covers those before, too.
+        let is_other = || rows.root() != checkpoint.root && !self.is_of_earlier_epoch(checkpoint);
+        let contradicts = || is_other().then(|| "the rows up to it are not those that were signed".to_owned());
         let why = self.fault(checkpoint).or_else(contradicts)?;
         Some(BrokenCheckpoint { size: checkpoint.size, why })
     }
@@ -58,7 +67,7 @@ async fn checkpoints(connection: &mut SqliteConnection, first: u64, last: u64) -
 }
 
 /// The hashes of rows after this one, with their numbers, as they are stored.
-async fn row_hashes(
+pub(crate) async fn row_hashes(
     connection: &mut SqliteConnection,
     after: u64,
     rows: u32,
@@ -76,8 +85,17 @@ async fn row_hashes(
 }
 
 impl SqliteRegistry {
-    /// Compares checkpoints with a stretch of rows.
+    /// Compares checkpoints with a stretch of rows, and at the end the newest one with what was signed last.
     pub(crate) async fn compare_checkpoints(&self, start: TreeStart, rows: u32) -> Result<TreeCheck, RegistryError> {
+        let mut check = self.compare_stretch(start, rows).await?;
+        if check.broken.is_none() && check.next.is_none() {
+            check.broken = self.mark_fault().await?;
+        }
+        Ok(check)
+    }
+
+    /// Compares checkpoints with a stretch of rows.
+    pub(crate) async fn compare_stretch(&self, start: TreeStart, rows: u32) -> Result<TreeCheck, RegistryError> {
         let failed = || self.base.failed("compare checkpoints with the audit log");
         let mut reader = self.reader().await?;
         let mut snapshot = reader.begin().await.map_err(failed())?;

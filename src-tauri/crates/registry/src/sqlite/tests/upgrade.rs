@@ -18,7 +18,7 @@ use domain::tokens::Exactness;
 use testkit::contract::{ContractFixtures, commit_of};
 
 use crate::seal::SealKey;
-use crate::sqlite::migrate::{KNOWN, Migration};
+use crate::sqlite::migrate::{KNOWN, Migration, SIGNED_MARK};
 use crate::sqlite::{RegistryOptions, SqliteRegistry};
 
 const FIXTURES: ContractFixtures = ContractFixtures::of(1);
@@ -394,4 +394,37 @@ async fn a_sink_of_an_earlier_schema_sends_log_records_alone_and_goes_on_where_i
     let mut first = LogSink::new(1, "https://collector.example/otlp".into(), key, logs, 7);
     first.signals.insert(SinkSignal::Logs, paused);
     assert_eq!(stored, [first, LogSink::new(2, "http://127.0.0.1:4318".into(), Vec::new(), logs, 1)]);
+}
+
+#[tokio::test]
+async fn a_registry_from_before_gets_its_mark_of_what_was_signed_once_and_when_its_log_is_whole() {
+    use domain::audit::{Actor, AuditEvent, Subject};
+    use domain::ports::{CheckpointStore as _, TreeStart};
+    use sqlx::Connection as _;
+    let rewritten = "UPDATE audit SET actor = 'person:mallory' WHERE number = 2";
+    for (change, is_whole) in [("SELECT 1", true), (rewritten, false)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("registry.sqlite");
+        let before: Vec<Migration> = KNOWN.iter().copied().filter(|step| step.version < SIGNED_MARK).collect();
+        let old = open_with(&path, &before, &[], 1_000).await.expect("the schema before opens");
+        let fact = |step: u8| AuditEvent {
+            at: Timestamp::from_millis(1_000),
+            actor: Actor::System("test"),
+            verb: Verb::StorageChanged,
+            subject: Subject::Store,
+            note: step.to_string(),
+        };
+        old.record((0..5).map(fact).collect()).await.expect("rows");
+        old.close().await;
+        for (change, is_marked) in [(change, is_whole), ("UPDATE store SET signed_mark = NULL", false)] {
+            let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+            let mut connection = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+            sqlx::raw_sql(change).execute(&mut connection).await.expect("runs");
+            connection.close().await.expect("closes");
+            let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+            let found = new.check_tree(TreeStart::First, 100).await.expect("reads");
+            assert_eq!(found.broken.is_none(), is_marked, "{change}: {:?}", found.broken);
+            new.close().await;
+        }
+    }
 }

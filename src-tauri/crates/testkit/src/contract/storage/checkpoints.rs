@@ -71,10 +71,14 @@ pub(crate) async fn check(registry: &dyn Registry) {
     let epoch = LogEpoch::of(&head.origin);
     let origin = epoch.next_origin(0);
     let said = AuditEvent { verb: Verb::EpochBegun, ..fact(Actor::Person(PersonId::new("ada")), "an older copy") };
-    let unit = EpochUnit { origin: origin.clone(), audit: vec![said] };
+    assert_eq!(registry.signing_fault(head.clone()).await, Ok(None), "the rows lead to the head");
+    registry.rebuild_tree().await.expect("it is built");
+    assert_eq!(grown(registry).await, head, "the tree of the rows is the one that grew");
+    let unit = EpochUnit { origin: origin.clone(), size: head.size, root: head.root, audit: vec![said] };
     registry.begin_epoch(unit).await.expect("it begins");
     let later = grown(registry).await;
     assert_eq!((&later.origin, later.size), (&origin, head.size + 1), "the name is new, and one row says so");
+    assert_eq!(registry.signing_fault(later).await, Ok(None), "and the epoch can be signed");
     let found = registry.check_tree(TreeStart::Recent, 10).await.expect("reads");
     assert_eq!(found.epoch, epoch.number + 1);
 }

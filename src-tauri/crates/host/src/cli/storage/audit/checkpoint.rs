@@ -23,7 +23,8 @@ const EPOCH: &str = "A new epoch puts on record that this log goes on from an ol
 #[derive(Debug, Args)]
 pub(crate) struct CheckpointArgs {
     /// Begin a new epoch of the log with it, because an older copy of the registry was put back and kept checkpoints
-    /// contradict the log. A row says who began it and why; checkpoints have another name from then on.
+    /// contradict the log, or because the rows are not those that were signed last. A row says who began it and why;
+    /// checkpoints have another name from then on.
     #[arg(long)]
     new_epoch: bool,
     /// Why, in words that the row keeps.
@@ -78,8 +79,10 @@ pub(super) fn report(found: &TreeVerifiedDto) -> String {
     };
     match &found.broken {
         Some(broken) => format!(
-            "The checkpoint of row {} does not hold: {}. Somebody changed the rows or the checkpoint; compare an export \
-             with an anchor that is kept elsewhere.",
+            "The checkpoint of row {} does not hold: {}. Somebody changed or removed rows or checkpoints; keep a copy of the \
+             data folder as evidence. `taskwarden audit verify --anchor PLACE` compares the rows with kept checkpoints. Put \
+             a backup back, or go on from the rows that are there with `taskwarden audit checkpoint --new-epoch`, which is \
+             recorded.",
             broken.number,
             one_line(&broken.why)
         ),

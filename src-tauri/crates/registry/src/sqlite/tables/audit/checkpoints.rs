@@ -1,11 +1,11 @@
-//! The tree over the audit log as it is stored, checkpoints, and the keys that signed them.
+//! The tree over the audit log as it is stored, checkpoints, the keys that signed them, and the mark of what was signed last.
 //!
 //! Of the tree, the right edge is kept and every complete subtree of 256, 65,536, … rows; everything else follows from
 //! the rows. Nothing is signed or verified here.
 
 use domain::audit::AuditEvent;
 use domain::digest::hex;
-use domain::ports::{Checkpoint, CheckpointUnit, EpochUnit, LogKey};
+use domain::ports::{Checkpoint, CheckpointUnit, EpochUnit, LogHash, LogKey};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -13,6 +13,7 @@ use sqlx::sqlite::SqliteRow;
 use verify::chain::Hash;
 use verify::tree::{Frontier, Subtree};
 
+use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{unsigned, whole};
 
@@ -27,8 +28,55 @@ pub(crate) enum SigningRow {
         nodes: String,
         frontier: Vec<u8>,
     },
-    Checkpoint(Box<CheckpointUnit>),
-    Epoch(Box<EpochUnit>),
+    Checkpoint(Box<CheckpointUnit>, SignedMark),
+    Epoch(Box<EpochUnit>, SignedMark),
+}
+
+/// What was signed last. With the key of the registry only, a mark of it can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SignedPlace {
+    /// Rows that the newest checkpoint covers; 0 without one.
+    pub(crate) size: u64,
+    pub(crate) root: LogHash,
+    /// An epoch began there, and its first checkpoint is not made yet.
+    pub(crate) begins_epoch: bool,
+}
+
+impl SignedPlace {
+    /// The mark of it in the log of this name, without the name of the program.
+    pub(crate) fn marked(self, sealer: &Sealer, log_id: &str) -> SignedMark {
+        let mark = sealer.mark(&[
+            b"audit signed",
+            &self.size.to_be_bytes(),
+            &self.root,
+            &[u8::from(self.begins_epoch)],
+            log_id.as_bytes(),
+        ]);
+        SignedMark { place: self, mark }
+    }
+}
+
+/// What was signed last, with its mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SignedMark {
+    pub(crate) place: SignedPlace,
+    pub(crate) mark: LogHash,
+}
+
+impl SignedMark {
+    fn write(&self, batch: &mut StatementBatch) {
+        batch
+            .add("UPDATE store SET signed_size = ?, signed_root = ?, signed_begins = ?, signed_mark = ? WHERE one = 1")
+            .with(whole(self.place.size))
+            .with(self.place.root.to_vec())
+            .with(self.place.begins_epoch)
+            .with(self.mark.to_vec());
+    }
+}
+
+/// The id of a log in the epoch of this name.
+pub(crate) fn id_of(origin: &str) -> &str {
+    origin.strip_prefix(PROGRAM).unwrap_or(origin)
 }
 
 /// The beginning of the name of a log.
@@ -44,8 +92,8 @@ impl SigningRow {
     pub(crate) fn audit(&self) -> &[AuditEvent] {
         match self {
             Self::Tree { .. } => &[],
-            Self::Checkpoint(unit) => &unit.audit,
-            Self::Epoch(unit) => &unit.audit,
+            Self::Checkpoint(unit, _) => &unit.audit,
+            Self::Epoch(unit, _) => &unit.audit,
         }
     }
 
@@ -53,8 +101,8 @@ impl SigningRow {
     pub(crate) const fn shape(&self) -> u8 {
         match self {
             Self::Tree { .. } => 23,
-            Self::Checkpoint(_) => 24,
-            Self::Epoch(_) => 32,
+            Self::Checkpoint(..) => 24,
+            Self::Epoch(..) => 32,
         }
     }
 }
@@ -71,11 +119,16 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &SigningRow) {
                 .with(nodes.clone());
             batch.add("UPDATE store SET audit_frontier = ? WHERE one = 1").with(frontier.clone());
         }
-        SigningRow::Epoch(unit) => {
-            let id = unit.origin.strip_prefix(PROGRAM).unwrap_or(&unit.origin);
-            batch.add("UPDATE store SET log_id = ? WHERE one = 1").with(id.to_owned());
+        SigningRow::Epoch(unit, mark) => {
+            // A person goes on from the rows that are there: what was verified before of others says nothing about them.
+            batch
+                .add("UPDATE store SET log_id = ?, verified_number = 0, verified_mark = NULL WHERE one = 1")
+                .with(id_of(&unit.origin).to_owned());
+            // Checkpoints of rows that are gone; the audit row of the epoch says so.
+            batch.add("DELETE FROM checkpoints WHERE size > ?").with(whole(unit.size));
+            mark.write(batch);
         }
-        SigningRow::Checkpoint(unit) => {
+        SigningRow::Checkpoint(unit, mark) => {
             let Checkpoint { size, root, note, at, key } = &unit.checkpoint;
             batch
                 .add("INSERT OR REPLACE INTO checkpoints (size, root, note, at, key) VALUES (?, ?, ?, ?, ?)")
@@ -96,6 +149,7 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &SigningRow) {
                 .with(key.clone())
                 .with(unit.public.clone())
                 .with(at.as_millis());
+            mark.write(batch);
         }
     }
 }

@@ -1,0 +1,111 @@
+//! Whoever has the registry and no key writes its audit log anew, with every hash that needs no key: it is told, the core does
+//! not sign it, and a person who goes on from there leaves a row that says so.
+
+use std::process::Command;
+
+use tests::home::{Home, wait_for};
+
+use crate::PROGRAM;
+
+/// Another actor in row 2, all hashes of the chain, and nothing left of the tree, of checkpoints and of how far the log was
+/// verified.
+const REWRITE: &str = r#"
+import hashlib, sqlite3, sys
+
+def field(value):
+    data = value if isinstance(value, bytes) else str(value).encode()
+    return len(data).to_bytes(8, "big") + data
+
+with sqlite3.connect(sys.argv[1]) as registry:
+    registry.execute("UPDATE audit SET actor = 'person:mallory' WHERE number = 2")
+    find = "SELECT number, at, actor, verb, subject, server, agent, commitment FROM audit ORDER BY number"
+    previous = bytes(32)
+    for number, *rest, server, agent, commitment in registry.execute(find).fetchall():
+        fields = ["taskwarden audit 2", number, *rest, server or "", agent or "", commitment]
+        found = hashlib.sha256(previous + b"".join(map(field, fields))).digest()
+        registry.execute("UPDATE audit SET previous = ?, hash = ? WHERE number = ?", (previous, found, number))
+        previous = found
+    registry.execute("UPDATE store SET audit_hash = ?, audit_frontier = NULL, verified_mark = NULL", (previous,))
+    registry.execute("DELETE FROM audit_nodes")
+    registry.execute("DELETE FROM checkpoints")
+"#;
+
+/// Runs a program on the registry of a core that has ended.
+fn change(home: &Home, program: &str) {
+    let registry = home.data().join("registry.db");
+    let done = Command::new("python3").args(["-c", program]).arg(registry).status().expect("python");
+    assert!(done.success(), "the registry is changed");
+}
+
+#[test]
+fn a_log_that_was_written_anew_without_the_key_is_told_and_not_signed_until_a_person_begins_an_epoch() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    for agent in ["ant", "bee", "cat"] {
+        assert_eq!(home.run(["agents", "add", agent]).code, 0);
+    }
+    let signed = home.run(["audit", "checkpoint"]);
+    assert_eq!(signed.code, 0, "{signed:?}");
+    let kept = home.path().join("kept.notes").display().to_string();
+    std::fs::write(&kept, &signed.out).expect("a file");
+    assert_eq!(core.stop(), Some(0), "the core is shut down");
+    assert_eq!(home.run(["audit", "verify"]).code, 0, "untouched it holds");
+    change(&home, REWRITE);
+
+    let verified = home.run(["audit", "verify", "--anchor", &kept]);
+    assert_eq!(verified.code, 1, "{verified:?}");
+    for word in ["The audit log is intact", "all checkpoints were removed", "another root: rows up to it were changed"]
+    {
+        assert!(verified.out.contains(word), "its chain fits, and `{word}`: {verified:?}");
+    }
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("all checkpoints were removed"), "{doctor:?}");
+
+    let _core = home.serve();
+    assert_eq!(home.run(["agents", "add", "dog"]).code, 0, "decisions go on");
+    wait_for(
+        "the core says that it does not sign",
+        || home.core_log().contains("cannot be signed").then_some(()),
+        || home.core_log(),
+    );
+    let asked = home.run(["audit", "checkpoint"]);
+    assert!(asked.code != 0 && asked.err.contains("is not signed") && asked.err.contains("--new-epoch"), "{asked:?}");
+    let file = home.path().join("rows.jsonl").display().to_string();
+    let exported = home.run(["audit", "export", "-o", &file]);
+    assert!(exported.code != 0 && exported.err.contains("proves nothing"), "{exported:?}");
+    let verified = home.run(["audit", "verify"]);
+    assert!(verified.code == 1 && verified.out.contains("all checkpoints were removed"), "{verified:?}");
+
+    let begun = home.run(["audit", "checkpoint", "--new-epoch", "--yes", "--reason", "no backup"]);
+    assert_eq!(begun.code, 0, "{begun:?}");
+    let rows = home.json(["audit", "list", "--verb", "epochBegun", "--json"]);
+    let note = rows["rows"][0]["note"].as_str().expect("a row says so");
+    assert!(note.contains("all checkpoints were removed") && note.contains("no backup"), "{note}");
+    let verified = home.run(["audit", "verify"]);
+    assert_eq!(verified.code, 0, "the log is signed again: {verified:?}");
+    let verified = home.run(["audit", "verify", "--anchor", &kept]);
+    assert!(verified.code == 1 && verified.out.contains("it forked"), "the anchor still tells: {verified:?}");
+}
+
+#[test]
+fn newest_rows_that_were_cut_off_with_their_checkpoints_are_missed() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    assert_eq!(home.run(["agents", "add", "ant"]).code, 0);
+    let first = home.json(["audit", "checkpoint", "--json"])["size"].as_u64().expect("a size");
+    assert_eq!(home.run(["agents", "add", "bee"]).code, 0);
+    home.json(["audit", "checkpoint", "--json"]);
+    assert_eq!(core.stop(), Some(0), "the core is shut down");
+    change(
+        &home,
+        &format!(
+            "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as registry:\n    registry.executescript(\"\"\"\
+             DELETE FROM audit WHERE number > {first}; DELETE FROM checkpoints WHERE size > {first}; \
+             UPDATE store SET audit_frontier = NULL, audit_number = {first}, verified_mark = NULL, \
+             audit_hash = (SELECT hash FROM audit WHERE number = {first})\"\"\")\n"
+        ),
+    );
+    let verified = home.run(["audit", "verify"]);
+    let word = format!("checkpoints after row {first} were removed");
+    assert!(verified.code == 1 && verified.out.contains(&word), "{verified:?}");
+}
