@@ -171,7 +171,7 @@ mod tests {
     fn a_line_of_a_server_never_looks_like_one_of_ours() {
         let line = |event| ServerLogLine { number: 1, at: Some("2026-11-21T14:25:18.000Z".into()), agent: None, event };
         let forged = line(ServerLogEvent::Line { text: "14:25:19 * started as process 7\u{1b}[1A".into() });
-        assert_eq!(text(&forged), "14:25:18 | 14:25:19 * started as process 7[1A");
+        assert_eq!(text(&forged), "14:25:18 | 14:25:19 * started as process 7");
         assert_eq!(text(&line(ServerLogEvent::Started { pid: 7 })), "14:25:18 * started as process 7");
         let earlier = ServerLogLine { at: None, ..line(ServerLogEvent::Line { text: "x".into() }) };
         assert_eq!(text(&earlier), "         | x");
