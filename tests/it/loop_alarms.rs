@@ -134,17 +134,22 @@ fn further_calls_of_a_loop_wait_where_a_rule_says_so_until_a_person_sends_or_can
     let decides = gate.home().run(["alarms", "send", id, "--token-file", file]);
     assert_eq!(decides.code, 2, "and decides nothing: {}", decides.err);
 
-    std::thread::scope(|threads| {
-        let waits = threads.spawn(|| same_calls(&Agent::new(&gate.url("recorder"), &token), 1));
-        wait_for(
-            "the next call waits",
-            || gate.home().run(["tasks", "list"]).out.contains("Waiting: alarm").then_some(()),
-            || gate.home().core_log(),
-        );
-        let sent = gate.home().run(["alarms", "send", id]);
-        assert_eq!(sent.code, 0, "{}", sent.err);
-        waits.join().expect("the call that waited is answered");
-    });
+    let agent = Agent::new(&gate.url("recorder"), &token);
+    let call = json!({"name": "quick", "arguments": {"nonce": "again"}});
+    let waits = agent.ask("tools/call", &call).result();
+    assert!(waits["taskId"].is_string(), "the agent is told that the call waits: {waits}");
+    let listed = gate.home().run(["tasks", "list"]).out;
+    assert!(listed.contains("Waiting: alarm"), "and people see why: {listed}");
+    let sent = gate.home().run(["alarms", "send", id]);
+    assert_eq!(sent.code, 0, "{}", sent.err);
+    wait_for(
+        "the call that waited is answered",
+        || {
+            let shown = agent.ask("tasks/get", &json!({"taskId": waits["taskId"]})).result();
+            (shown["status"] == "completed").then_some(())
+        },
+        || gate.home().core_log(),
+    );
     let decided = &alarms(&gate)[0];
     assert_eq!((&decided["state"], &decided["decision"]), (&json!("dismissed"), &json!("send")), "{decided:#}");
 }

@@ -58,11 +58,11 @@ impl Loop {
         self.world.rule(set).await;
     }
 
-    /// One more call like those of `same`, which waits.
-    async fn waiting(&self) -> HandleId {
+    /// One more call of the same tool, which waits; with arguments of its own, so that it joins no earlier one.
+    async fn waiting(&self, page: u32) -> HandleId {
         self.scripted.reply("search", Duration::ZERO, Ok(plain("found")));
         let mut made = call(self.agent, self.server, "search");
-        made.arguments = Payload::new(r#"{"q":"orders"}"#);
+        made.arguments = Payload::new(format!(r#"{{"q":"orders","page":{page}}}"#));
         let id = self.world.handle_of(made).await;
         let waits = self.world.handle(id).await;
         assert!(matches!(waits.view, ServerView::Gated { .. }), "{waits:?}");
@@ -211,7 +211,7 @@ async fn an_alarm_that_asks_keeps_further_calls_of_its_tool_until_a_person_sends
     made.same(10).await;
     let alarm = made.alarms().await[0].clone();
     assert!(alarm.asks(), "{alarm:?}");
-    let waiting = made.waiting().await;
+    let waiting = made.waiting(1).await;
     made.calls("read", |number| format!(r#"{{"page":{number}}}"#), 1).await;
     assert_eq!(made.sent(), 11, "another tool's call left, and the one that waits did not");
     let refused = made.world.engine.dismiss_alarm(alarm.id, person("ada")).await;
@@ -221,7 +221,7 @@ async fn an_alarm_that_asks_keeps_further_calls_of_its_tool_until_a_person_sends
 
     made.world.restart().await;
     made.world.until_up(made.server).await;
-    let later = made.waiting().await;
+    let later = made.waiting(2).await;
     assert_eq!(made.alarms().await.len(), 1, "a kill loses no alarm and raises no other");
     let sent = made.world.engine.decide_alarm(alarm.id, AlarmDecision::Send, person("ada")).await.expect("it asks");
     assert_eq!((sent.state.word(), sent.decision), ("dismissed", Some(AlarmDecision::Send)));
@@ -240,7 +240,7 @@ async fn calls_that_waited_because_of_an_alarm_are_cancelled_unsent_and_the_next
     made.at_alarm("search", RunAction::Ask).await;
     made.same(10).await;
     let alarm = made.alarms().await[0].clone();
-    let waiting = made.waiting().await;
+    let waiting = made.waiting(1).await;
     made.world.engine.decide_alarm(alarm.id, AlarmDecision::Cancel, person("ada")).await.expect("it asks");
     made.world.until_phase(waiting, Phase::Cancelled).await;
     assert_eq!(made.sent(), 10, "its server never heard of it");
