@@ -31,13 +31,9 @@ const CALLS_TORTURE: usize = 300_000 / AGENTS;
 const MEMORY_MAX_KIB: u64 = 160 * 1_024;
 
 fn recorder() -> (tokio::runtime::Runtime, Recorder) {
-    recorder_with(Manner::default())
-}
-
-fn recorder_with(manner: Manner) -> (tokio::runtime::Runtime, Recorder) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let server = runtime.block_on(Recorder::start(manner)).expect("a loopback server");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
     (runtime, server)
 }
 
@@ -151,33 +147,6 @@ fn each_call_leaves_one_receipt_whether_it_was_quick_became_a_task_or_was_refuse
     let (code, said) = verify(home);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("7 receipts verified"), "{said}");
-}
-
-#[test]
-fn a_call_that_is_refused_for_its_id_or_for_a_name_that_is_twice_in_its_arguments_leaves_a_receipt() {
-    let (_runtime, server) = recorder_with(Manner { slow: Duration::from_secs(60), ..Manner::default() });
-    let gate = Gate::open(PROGRAM);
-    let home = gate.home();
-    gate.add_server("recorder", &["--url", &server.url()]);
-    let agent = Agent::new(&gate.url("recorder"), &gate.add_agent("bee"));
-    let (session, _) = agent.open("2025-11-25");
-    agent.time_out(&session, "tools/call", &json!({"name": "slow", "arguments": {}}), || {
-        let tasks = || home.json(["tasks", "list", "--json"])["tasks"].as_array().map_or(0, Vec::len);
-        wait_for("the slow call is in work", || (tasks() > 0).then_some(()), || home.core_log());
-        // With the id that the slow call has.
-        let again = agent.in_session(&session, "tools/call", &json!({"name": "quick", "arguments": {"nonce": "one"}}));
-        assert_eq!(again.json()["error"]["code"], -32_600, "{again:?}");
-    });
-    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
-    let params = r#"{"name":"quick","arguments":{"nonce":"two","nonce":"three"}}"#;
-    let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
-    let twice = agent.post(&headers, &body);
-    assert_eq!(twice.json()["error"]["code"], -32_602, "{twice:?}");
-
-    let refused = || receipts(home, &["--verdict", "invalid"]);
-    let all = wait_for("both leave a receipt", || Some(refused()).filter(|all| all.len() >= 2), || home.core_log());
-    assert_eq!(all.len(), 2, "one each: {all:#?}");
-    assert!(all.iter().all(|row| row["tool"] == "quick" && row["outcome"] == "refused"), "{all:#?}");
 }
 
 /// Calls of some agents at once, each with a nonce of its own.

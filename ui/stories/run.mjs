@@ -30,7 +30,14 @@ const LOOKERS = 3;
 /** A number that differs from commit to commit; 0 where there is no git. */
 function turnOfCommit() {
   try {
-    return parseInt(execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).slice(0, 4), 16);
+    return parseInt(
+      execFileSync("git", ["rev-parse", "HEAD"], {
+        cwd: root,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      }).slice(0, 4),
+      16,
+    );
   } catch {
     return 0;
   }

@@ -56,8 +56,8 @@ pub use server_sign_ins::{
 pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
-    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, SendGate, SendPermit, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
-    UpstreamSubject,
+    ConnectionSpec, Connector, Continuation, ListedTasks, LogLevel, LogMessage, SendGate, SendPermit, ToolFacts,
+    Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
 };
 
 use crate::ids::{HandleId, ServerId};

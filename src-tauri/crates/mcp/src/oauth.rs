@@ -1,14 +1,16 @@
 //! Signs in to servers over HTTP with OAuth (protocol.md §5) and puts their tokens into requests.
 //!
-//! The way of a sign-in: `resource.rs` asks the server, `discovery.rs` finds the issuer, `sign_in.rs` registers a client and waits, `callback.rs` is
-//! where the browser comes back, `browser.rs` judges its address. Then `token.rs` is read by each request and
-//! `renewal.rs` renews it and `revocation.rs` gives it up; `stored.rs` is what is kept. The protocol itself is rmcp's `auth`.
+//! The way of a sign-in: `resource.rs` asks the server, `discovery.rs` finds the issuer, `sign_in.rs` registers a client
+//! and waits, `callback.rs` is where the browser comes back, `browser.rs` judges its address. Then `token.rs` is read by
+//! each request, `renewal.rs` renews it and `revocation.rs` gives it up; `stored.rs` is what is kept. The protocol itself
+//! is rmcp's `auth`.
 
 mod browser;
 mod callback;
 mod discovery;
 mod faults;
 mod renewal;
+mod resource;
 mod revocation;
 mod sign_in;
 mod stored;

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::faults::{broken, fault, host, host_of, nothing_published, of_library};
+use super::resource::check_documents;
 use crate::loopback::is_loopback;
 
 /// Where to sign in.

@@ -2,8 +2,9 @@
 //!
 //! They are those of a person who signed out, and those of a sign-in that a newer one replaced. What the issuer makes of that is reported, and changes nothing here.
 
-use std::time::Duration;
+use std::sync::Arc;
 
+use domain::policy::SignInPolicy;
 use domain::ports::Revocation;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -13,8 +14,8 @@ use super::discovery::discover;
 use super::stored::StoredSignIn;
 
 /// Asks the issuer to forget the tokens of a sign-in.
-pub(super) async fn revoke(stored: &StoredSignIn, limit: Duration) -> Revocation {
-    match timeout(limit, revoked(stored, limit)).await {
+pub(super) async fn revoke(stored: &StoredSignIn, policy: &SignInPolicy) -> Revocation {
+    match timeout(policy.revoke_limit, revoked(stored, policy)).await {
         Ok(Some(())) => Revocation::Done,
         Ok(None) | Err(_) => Revocation::NotConfirmed,
     }
@@ -28,9 +29,9 @@ impl OAuthShared {
         if old.is_none() || old == token_to_give_up(now) {
             return;
         }
-        let limit = self.policy.sign_in.revoke_limit;
+        let policy = Arc::clone(&self.policy);
         self.supervisor.spawn("token revocation", async move {
-            if revoke(&before, limit).await != Revocation::Done {
+            if revoke(&before, &policy.sign_in).await != Revocation::Done {
                 tracing::info!("the issuer did not confirm that it forgot the tokens of the sign-in before");
             }
         });
@@ -48,9 +49,9 @@ fn token_to_give_up(stored: &StoredSignIn) -> Option<(&'static str, String)> {
 }
 
 /// `None` when the issuer offers no way, or did not confirm it.
-async fn revoked(stored: &StoredSignIn, limit: Duration) -> Option<()> {
+async fn revoked(stored: &StoredSignIn, policy: &SignInPolicy) -> Option<()> {
     let client = stored.client.as_ref()?;
-    let (_, issuer) = discover(&stored.url, None, stored.may_be_private, limit).await.ok()?;
+    let (_, issuer) = discover(&stored.url, None, stored.may_be_private, policy).await.ok()?;
     let address = issuer.revocation.filter(|_| issuer.name == client.issuer)?;
     let (hint, token) = token_to_give_up(stored)?;
     let mut form = vec![("token", token.as_str()), ("token_type_hint", hint)];
@@ -61,7 +62,11 @@ async fn revoked(stored: &StoredSignIn, limit: Duration) -> Option<()> {
         None => form.push(("client_id", client.id.as_str())),
     }
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(limit).build().ok()?;
+    let http = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(policy.revoke_limit)
+        .build()
+        .ok()?;
     let mut request = http.post(address).header("content-type", "application/x-www-form-urlencoded").body(body);
     if let Some((id, secret)) = basic {
         request = request.basic_auth(id, Some(secret));

@@ -232,7 +232,7 @@ impl OAuth {
         }
         drop(renewer);
         Ok(match (&stored.credentials, &stored.client) {
-            (Some(_), Some(_)) => revoke(&stored, self.shared.policy.sign_in.revoke_limit).await,
+            (Some(_), Some(_)) => revoke(&stored, &self.shared.policy.sign_in).await,
             _ => Revocation::Nothing,
         })
     }

@@ -101,7 +101,8 @@ export const GLOSSARY = [
   { word: "MCP", means: "The Model Context Protocol, the language in which agents call the tools of servers." },
   {
     word: "Needs you",
-    means: "A question, a held result, a decision, or a task that was lost or never confirmed; it waits for a person, and may be over already.",
+    means:
+      "A question, a held result, a decision, or a task that was lost or never confirmed; it waits for a person, and may be over already.",
   },
   { word: "Never read", means: "Results that no agent read." },
   { word: "No news", means: "The server has not answered several checks; the task may still run." },
