@@ -45,12 +45,7 @@ impl Api {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn alarm_list(&self, _caller: &Caller, _input: Nothing) -> Result<AlarmList, ApiError> {
-        let mut names = self.names().await?;
-        let mut alarms = Vec::new();
-        for alarm in self.kept_alarms().await? {
-            alarms.push(self.alarm_dto(&alarm, &mut names).await?);
-        }
-        Ok(AlarmList { alarms })
+        self.as_list(self.kept_alarms().await?).await
     }
 
     /// Dismisses alarms; returns them as they are now.
@@ -59,15 +54,11 @@ impl Api {
     /// When one is not known, and then none is dismissed; or it cannot be recorded.
     pub async fn alarms_dismiss(&self, caller: &Caller, input: DismissAlarms) -> Result<AlarmList, ApiError> {
         let live = self.live()?;
-        let known = self.kept_alarms().await?;
-        let ids = input.ids.iter().map(|text| find(&known, text)).collect::<Result<Vec<AlarmId>, _>>()?;
-        let mut names = self.names().await?;
-        let mut alarms = Vec::new();
-        for id in ids {
-            let dismissed = live.engine.dismiss_alarm(id, caller.person.clone()).await?;
-            alarms.push(self.alarm_dto(&dismissed, &mut names).await?);
+        let mut dismissed = Vec::new();
+        for id in self.alarm_ids(&input.ids).await? {
+            dismissed.push(live.engine.dismiss_alarm(id, caller.person.clone()).await?);
         }
-        Ok(AlarmList { alarms })
+        self.as_list(dismissed).await
     }
 
     /// Decides about the calls that wait because of alarms; returns the alarms as they are now.
@@ -76,13 +67,24 @@ impl Api {
     /// When one is not known, and then nothing is decided; no calls wait because of one; or it cannot be recorded.
     pub async fn alarms_decide(&self, caller: &Caller, input: DecideAlarms) -> Result<AlarmList, ApiError> {
         let live = self.live()?;
+        let mut decided = Vec::new();
+        for id in self.alarm_ids(&input.ids).await? {
+            decided.push(live.engine.decide_alarm(id, input.calls.into(), caller.person.clone()).await?);
+        }
+        self.as_list(decided).await
+    }
+
+    /// The alarms that begin like these; an error when one is not known or several begin so.
+    async fn alarm_ids(&self, beginnings: &[String]) -> Result<Vec<AlarmId>, ApiError> {
         let known = self.kept_alarms().await?;
-        let ids = input.ids.iter().map(|text| find(&known, text)).collect::<Result<Vec<AlarmId>, _>>()?;
+        beginnings.iter().map(|text| find(&known, text)).collect()
+    }
+
+    async fn as_list(&self, kept: Vec<CallAlarm>) -> Result<AlarmList, ApiError> {
         let mut names = self.names().await?;
         let mut alarms = Vec::new();
-        for id in ids {
-            let decided = live.engine.decide_alarm(id, input.calls.into(), caller.person.clone()).await?;
-            alarms.push(self.alarm_dto(&decided, &mut names).await?);
+        for alarm in &kept {
+            alarms.push(self.alarm_dto(alarm, &mut names).await?);
         }
         Ok(AlarmList { alarms })
     }
