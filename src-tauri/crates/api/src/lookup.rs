@@ -201,9 +201,10 @@ pub(crate) fn phase(typed: &str) -> Result<Phase, ApiError> {
     Phase::from_typed(typed).ok_or_else(|| {
         let names = Phase::ALL.iter().flat_map(|phase| [phase.word(), phase.label()]);
         let guess = did_you_mean(typed, names).map_or(String::new(), |guess| format!("{guess} "));
-        let phases: Vec<String> =
-            Phase::ALL.iter().map(|phase| format!("{} (`{}`)", phase.word(), phase.label())).collect();
-        let hint = format!("{guess}Phases, by their word or by what is shown: {}.", phases.join(", "));
+        let words: Vec<&str> = Phase::ALL.iter().map(|phase| phase.word()).collect();
+        let shown = format!("`{}` or `{}`", Phase::Waiting.label(), Phase::Running.label());
+        let phases = words.join(", ");
+        let hint = format!("{guess}Phases are: {phases}. What lists show is taken as well, such as {shown}.");
         ApiError::new(Code::Usage, format!("there is no phase `{}`", short(typed)), hint)
     })
 }

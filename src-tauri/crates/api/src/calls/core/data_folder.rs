@@ -19,7 +19,7 @@ pub fn refuse_in_data_folder(named: &str, place: &Path, home: &Path) -> Result<(
     Err(ApiError::new(
         Code::Usage,
         format!("{named}`{}` is in the data folder of Taskwarden", place.display()),
-        "Choose another disk: a copy beside the registry is lost or changed with it.",
+        "Choose a place outside of it, best on another disk: a file beside the registry is lost or changed with it.",
     ))
 }
 
