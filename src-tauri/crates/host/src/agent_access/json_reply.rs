@@ -30,17 +30,11 @@ pub(crate) fn refused(error: &ApiError) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// A layer for routes with a limit of `most` bytes for a body: says the limit in the form of all other refusals, and at
-/// once where the head announces more.
+/// A layer for routes with a limit of `most` bytes for a body: says the limit in the form of all other refusals.
 pub(crate) async fn say_body_limit(most: usize, request: Request, next: Next) -> Response {
-    let announced =
-        request.headers().get(header::CONTENT_LENGTH).and_then(|bytes| bytes.to_str().ok()?.parse::<u64>().ok());
-    let is_within = announced.is_none_or(|bytes| bytes <= u64::try_from(most).unwrap_or(u64::MAX));
-    if is_within {
-        let response = next.run(request).await;
-        if response.status() != StatusCode::PAYLOAD_TOO_LARGE {
-            return response;
-        }
+    let response = next.run(request).await;
+    if response.status() != StatusCode::PAYLOAD_TOO_LARGE {
+        return response;
     }
     let error = ApiError::new(
         Code::Refused,

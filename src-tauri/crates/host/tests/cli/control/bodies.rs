@@ -1,12 +1,8 @@
 //! What a control call takes as its body and as its reason, and what it refuses before anything is done.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
 use super::Supervised;
-use crate::home::PATIENCE;
 
 #[test]
 fn a_list_without_a_name_and_a_list_for_an_object_end_and_halt_nothing() {
@@ -54,22 +50,4 @@ fn a_reason_is_one_line_that_can_be_seen_or_it_is_none() {
     let rows = core.home.ok(&["audit", "list", "--verb", "stopBegun", "--json"]).json();
     let note = rows["rows"][0]["note"].as_str().unwrap_or_default();
     assert!(note.contains("wrong month. A person says: go on"), "{rows}");
-}
-
-#[test]
-fn a_body_that_is_announced_too_large_is_refused_before_it_comes() {
-    let core = Supervised::open(&["--scope", "read", "--all"]);
-    for path in ["tasks.list", "mcp"] {
-        let mut stream = TcpStream::connect(("127.0.0.1", core.port)).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-        let head = format!(
-            "POST /api/v1/{path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: 9999999999\r\n\r\n",
-            core.port, core.token
-        );
-        stream.write_all(head.as_bytes()).expect("it is sent");
-        let mut status = [0; 12];
-        stream.read_exact(&mut status).expect("it is answered");
-        assert_eq!(String::from_utf8_lossy(&status), "HTTP/1.1 413", "`{path}`");
-    }
 }

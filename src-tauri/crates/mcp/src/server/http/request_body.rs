@@ -45,10 +45,6 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    // What the head announces need not be waited for.
-    if body.size_hint().lower() > u64::try_from(cap).unwrap_or(u64::MAX) {
-        return Err(Unread::TooLarge.response(cap));
-    }
     let first = match poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx))).await {
         Poll::Ready(None) => return Ok(Bytes::new()),
         Poll::Ready(Some(Err(_))) => return Err(Unread::BrokeOff.response(cap)),
@@ -85,8 +81,6 @@ async fn collect(pieces: impl Stream<Item = Result<Bytes, axum::Error>>, cap: us
 
 #[cfg(test)]
 mod tests {
-    use hyper::body::{Frame, SizeHint};
-
     use super::*;
 
     async fn text(response: Response<ReplyBody>) -> String {
@@ -116,33 +110,6 @@ mod tests {
             let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
             assert_eq!((&said["jsonrpc"], &said["id"]), (&"2.0".into(), &serde_json::Value::Null), "{said}");
             assert!(said["error"]["message"].as_str().is_some_and(|text| text.contains("more than 4 bytes")), "{said}");
-        }
-    }
-
-    /// A body of this length that never comes.
-    struct Announced(u64);
-
-    impl HttpBody for Announced {
-        type Data = Bytes;
-        type Error = std::io::Error;
-
-        fn poll_frame(
-            self: Pin<&mut Self>,
-            _cx: &mut std::task::Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-            Poll::Pending
-        }
-
-        fn size_hint(&self) -> SizeHint {
-            SizeHint::with_exact(self.0)
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_that_is_announced_too_large_is_not_waited_for() {
-        for (bytes, status) in [(9_999_999_999, 413), (5, 413), (4, 408)] {
-            let refused = read(Announced(bytes), 4, Duration::from_secs(60)).await.expect_err("it never comes");
-            assert_eq!(refused.status().as_u16(), status, "{bytes} bytes");
         }
     }
 
