@@ -219,6 +219,7 @@ fn the_text_of_an_erased_row_is_in_no_file_and_chain_tree_and_exports_verify() {
     assert_eq!((&shown["row"]["hash"], &shown["isLinked"]), (&row["hash"], &json!(true)), "{shown}");
     let told = verified(&home, &kept);
     assert!(told.contains("is intact"), "{told}");
+    assert!(told.contains(&format!("The text of row {number} was erased")), "and what is missing is said: {told}");
     for gaps in ["stubs", "hashes"] {
         let after = export(&home, &format!("{gaps}.jsonl"), &["--gaps", gaps]);
         check(&home, &after, &kept);

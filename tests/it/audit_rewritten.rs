@@ -91,6 +91,28 @@ fn a_log_that_was_written_anew_without_the_key_is_told_and_not_signed_until_a_pe
 }
 
 #[test]
+fn a_row_that_was_verified_before_and_is_changed_later_is_named_by_doctor() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    for agent in ["ant", "bee", "cat"] {
+        assert_eq!(home.run(["agents", "add", agent]).code, 0);
+    }
+    for _ in 0..2 {
+        let doctor = home.run(["doctor"]);
+        assert!(doctor.out.contains("verified to row"), "the log is verified: {doctor:?}");
+    }
+    assert_eq!(core.stop(), Some(0), "the core is shut down");
+    change(
+        &home,
+        "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as registry:\n    \
+         registry.execute(\"UPDATE audit SET actor = 'person:mallory' WHERE number = 2\")\n",
+    );
+    let _core = home.serve();
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("row 2 of the audit log does not fit"), "{doctor:?}");
+}
+
+#[test]
 fn newest_rows_that_were_cut_off_with_their_checkpoints_are_missed() {
     let home = Home::new(PROGRAM);
     let core = home.serve();

@@ -29,7 +29,7 @@ pub use budget::{
     OneAgent, OverLimitDto, PendingResultDto, PendingStateDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
     ShowWaste, SizeFromDto, SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
 };
-pub use core::storage::{AuditVerifiedDto, RecordingDto, StorageDto};
+pub use core::storage::{AuditRecheckedDto, AuditVerifiedDto, RecordingDto, StorageDto};
 pub use core::{CoreDto, NoticesGo};
 pub use figures::{InboxFigures, TaskFigures, Totals};
 pub use inbox::request::{AnswerDto, DeliveryDto, InboxDto, InboxQuestion, RequestDto};

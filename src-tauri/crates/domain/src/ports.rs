@@ -38,7 +38,8 @@ pub use registry::receipts::{
 pub use registry::routes::{RouteStore, RouteUnit};
 pub use registry::sinks::{SinkNote, SinkStore, SinkUnit, StoredSinks};
 pub use registry::storage::{
-    AuditCheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,
+    AuditCheck, AuditRecheck, BrokenLink, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
+    StoredUse,
 };
 pub use registry::task_list::{
     AlikeTasks, CancelFacts, GroupBy, HiddenTasks, HideUnit, SortColumn, TaskFlag, TaskGroups, TaskListQuery,

@@ -138,6 +138,8 @@ export default {
               last: 18_204,
               first: 1,
               complete: false,
+              erased: 0,
+              firstErased: null,
               broken: { number: 4_000, why: "its hash is not that of its content" },
             }),
           },

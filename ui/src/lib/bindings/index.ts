@@ -465,6 +465,15 @@ first: number,
 /** The last row that was written; 0 without rows. */
 last: number, };
 
+/** Rows of the audit log that were verified before and were verified again. */
+export type AuditRecheckedDto = {
+/** Rows verified again now. */
+rows: number,
+/** Rows that were verified before; each is verified again in some round. */
+of: number,
+/** The first row that does not fit any more. */
+broken: BrokenRowDto | null, };
+
 /** What the audit log says of a month in UTC. */
 export type AuditReportDto = {
 /** Such as `2026-11`. */
@@ -559,6 +568,10 @@ last: number,
 first: number,
 /** Whether everything was checked. */
 complete: boolean,
+/** Rows checked now whose text was erased: their commitments stand for it, and no row says who erased it. */
+erased: number,
+/** The first of these. */
+firstErased: number | null,
 /** The first row that does not fit. */
 broken: BrokenRowDto | null, };
 
@@ -979,6 +992,8 @@ recording: RecordingDto | null,
 storage: StorageDto,
 /** How far its audit log is verified; what is new since the last check was checked for this. */
 audit: AuditVerifiedDto,
+/** Rows of it that were verified before, verified again for this: some of them each time, and all of them in turn. */
+rechecked: AuditRecheckedDto,
 /** How its newest checkpoints compare with the rows. */
 checkpoints: TreeVerifiedDto,
 /** Where its checkpoints are copied to, when a core runs. */

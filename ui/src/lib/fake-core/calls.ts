@@ -311,6 +311,7 @@ export function answers(state: CoreState): Answers {
       recording: state.recording,
       storage: state.storage,
       audit: auditFits(state.audit),
+      rechecked: { rows: state.audit.last, of: state.audit.last, broken: null },
       checkpoints: checkpointsFit(state.audit.last),
       anchors: state.anchors,
     }),

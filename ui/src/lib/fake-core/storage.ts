@@ -129,6 +129,8 @@ export const auditFits = ({ first, last }: Pick<AuditLog, "first" | "last">): Au
   last,
   first,
   complete: true,
+  erased: 0,
+  firstErased: null,
   broken: null,
 });
 

@@ -88,13 +88,18 @@ fn reserve(facts: &CoreFacts) -> Option<Finding> {
 }
 
 fn audit(facts: &CoreFacts) -> Finding {
-    let audit = &facts.audit;
-    match &audit.broken {
+    let (audit, again) = (&facts.audit, &facts.rechecked);
+    // Rows that were verified before stand before those that are new.
+    match again.broken.as_ref().or(audit.broken.as_ref()) {
         Some(broken) => Finding::broken(
             "audit",
             format!("row {} of the audit log does not fit: {}", broken.number, broken.why),
             "Keep a copy of the data folder as evidence and look who can write it; `backups` may have the row as it \
              was. `taskwarden audit verify` checks it again.",
+        ),
+        None if audit.complete && again.rows > 0 => Finding::fine(
+            "audit",
+            format!("verified to row {}; {} of before verified again", audit.last, count(again.rows, "row")),
         ),
         None if audit.complete => Finding::fine("audit", format!("verified to row {}", audit.last)),
         None => Finding::note(

@@ -6,9 +6,9 @@
 
 use domain::audit::AuditEvent;
 use domain::ports::{
-    AuditFilter, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead,
-    LogKey, MonthRead, PortFuture, RegistryError, SinkNote, SinkStore, SinkUnit, StoredSinks, TreeCheck, TreeGrowth,
-    TreeStart, UnsignedRows,
+    AuditFilter, AuditRecheck, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan,
+    LogHash, LogHead, LogKey, MonthRead, PortFuture, Recording, RegistryError, SinkNote, SinkStore, SinkUnit,
+    StoredSinks, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 use sqlx::sqlite::SqliteConnection;
@@ -17,6 +17,7 @@ use verify::chain::{Hash, START};
 use verify::tree::{Frontier, LeafRange, Subtree, leaf_hash};
 
 use super::read::audit_tree::TreeReader;
+use super::tables::audit::VerifiedMark;
 use super::tables::audit::checkpoints::{
     CHECKPOINT_COLUMNS, NODE_LEVELS, PROGRAM, SignedPlace, SigningRow, id_of, read_checkpoint, read_key,
 };
@@ -110,6 +111,20 @@ impl SqliteRegistry {
     pub(crate) async fn grow_tree_to(&self, last: u64, rows: u32) -> Result<(), RegistryError> {
         while self.grow_tree(rows).await?.head.size < last {}
         Ok(())
+    }
+
+    /// Stores how far rows are verified. Without the mark they are read again; whoever asks, such as `doctor`, never waits
+    /// for a slow disk.
+    pub(super) async fn keep_verified(&self, mark: Option<VerifiedMark>) {
+        let (Ok(writer), Some(mark), Recording::Possible) = (self.writer(), mark, self.base.health.recording()) else {
+            return;
+        };
+        let stored = writer.write(Mutation::MarkVerified(mark));
+        match tokio::time::timeout(self.base.health.slow_commit(), stored).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "how far the audit log is verified was not stored"),
+            Err(_) => tracing::debug!("how far the audit log is verified is stored later"),
+        }
     }
 
     async fn read_unsigned(&self, newest: u64) -> Result<UnsignedRows, RegistryError> {
@@ -243,6 +258,14 @@ impl CheckpointStore for SqliteRegistry {
 
     fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>> {
         Box::pin(self.compare_checkpoints(start, rows))
+    }
+
+    fn reverify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditRecheck, RegistryError>> {
+        Box::pin(async move {
+            let (check, mark) = self.reverify_stretch(after, rows).await?;
+            self.keep_verified(mark).await;
+            Ok(check)
+        })
     }
 
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {

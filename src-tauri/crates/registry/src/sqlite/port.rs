@@ -452,16 +452,7 @@ impl Registry for SqliteRegistry {
     fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {
         Box::pin(async move {
             let (check, mark) = self.verify_stretch(after, rows).await?;
-            if let (Some(writer), Some(mark), Recording::Possible) = (&self.writer, mark, self.base.health.recording())
-            {
-                // Without the mark these rows are read again; whoever asks, such as `doctor`, never waits for a slow disk.
-                let stored = writer.write(Mutation::MarkVerified(mark));
-                match tokio::time::timeout(self.base.health.slow_commit(), stored).await {
-                    Ok(Ok(_)) => {}
-                    Ok(Err(error)) => tracing::debug!(%error, "how far the audit log is verified was not stored"),
-                    Err(_) => tracing::debug!("how far the audit log is verified is stored later"),
-                }
-            }
+            self.keep_verified(mark).await;
             Ok(check)
         })
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::HaltId;
 use domain::policy::{Policy, RetentionPolicy};
-use domain::ports::{Commit, HaltUnit, Recording, RecordingFault, Registry, RegistryError};
+use domain::ports::{AuditRecheck, CheckpointStore, Commit, HaltUnit, Recording, RecordingFault, Registry, RegistryError};
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject};
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
@@ -203,6 +203,52 @@ async fn whoever_changes_the_audit_log_is_found_at_the_row() {
 async fn the_text_of_a_row_can_be_erased_and_the_chain_still_holds() {
     let erase = "UPDATE audit SET note = '', detail = NULL, salt = NULL WHERE number = 20";
     assert_eq!(broken_after(erase).await, None, "the commitment stands for the text");
+}
+
+#[tokio::test]
+async fn rows_without_their_text_are_counted_and_the_first_is_named() {
+    let home = Home::new();
+    with_audit(&home, 40).await.close().await;
+    meddle(&home.path(), "UPDATE audit SET note = '', detail = NULL, salt = NULL WHERE number IN (20, 25)").await;
+    let registry = home.open().await;
+    let check = registry.verify_audit(None, 1_000).await.expect("it can be read");
+    assert_eq!((check.erased, check.first_erased, check.broken), (2, Some(20), None), "no row explains them");
+    let check = registry.verify_audit(Some(22), 1_000).await.expect("it can be read");
+    assert_eq!((check.erased, check.first_erased), (1, Some(25)), "those of the rows that were read");
+    registry.close().await;
+}
+
+/// Verifies 15 rows again, from where the place before was.
+async fn again(registry: &SqliteRegistry) -> AuditRecheck {
+    registry.reverify_audit(None, 15).await.expect("it can be read")
+}
+
+#[tokio::test]
+async fn rows_that_were_verified_before_are_verified_again_in_rounds() {
+    let home = Home::new();
+    let registry = with_audit(&home, 40).await;
+    assert_eq!(again(&registry).await, AuditRecheck::default(), "nothing was verified yet");
+    registry.verify_audit(None, 1_000).await.expect("verified");
+    for (rows, upto) in [(15, 15), (15, 30), (10, 40), (15, 15)] {
+        let found = again(&registry).await;
+        assert_eq!(found, AuditRecheck { rows, upto, end: 40, of: 40, broken: None }, "up to {upto}");
+    }
+    registry.close().await;
+    let elsewhere = "UPDATE audit SET note = 'another' WHERE number = 20";
+    meddle(&home.path(), elsewhere).await;
+    let registry = home.open().await;
+    let check = registry.verify_audit(Some(40), 1_000).await.expect("it can be read");
+    assert_eq!(check.broken, None, "behind the last verified row nothing is wrong");
+    let broken = again(&registry).await.broken.expect("the round goes on with row 16");
+    assert_eq!(broken.number, 20);
+    registry.close().await;
+    meddle(&home.path(), "UPDATE store SET reverified_number = 30").await;
+    let registry = home.open().await;
+    assert_eq!(again(&registry).await.upto, 15, "a place that nobody with the key wrote begins the round anew");
+    assert_eq!(again(&registry).await.broken.map(|broken| broken.number), Some(20), "so that the row is not passed");
+    let behind = registry.reverify_audit(Some(25), 1_000).await.expect("it can be read");
+    assert_eq!((behind.upto, behind.broken), (40, None), "behind a given row");
+    registry.close().await;
 }
 
 #[tokio::test]

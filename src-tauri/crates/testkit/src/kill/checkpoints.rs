@@ -1,8 +1,8 @@
 //! Kill points around the tree over the audit log and its checkpoints.
 
 use domain::ports::{
-    AuditFilter, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan, LogHash, LogHead,
-    LogKey, MonthRead, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
+    AuditFilter, AuditRecheck, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit, LeafSpan,
+    LogHash, LogHead, LogKey, MonthRead, PortFuture, RegistryError, TreeCheck, TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 
@@ -47,6 +47,10 @@ impl CheckpointStore for KillPointRegistry {
 
     fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>> {
         self.inner.check_tree(start, rows)
+    }
+
+    fn reverify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditRecheck, RegistryError>> {
+        self.inner.reverify_audit(after, rows)
     }
 
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>> {

@@ -4,9 +4,9 @@
 
 use domain::audit::report::{ReportedRow, RowsFound};
 use domain::ports::{
-    AuditFilter, AuditOrder, AuditQuery, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit, EpochUnit,
-    LeafSpan, LogEpoch, LogHash, LogHead, LogKey, MonthRead, PortFuture, RegistryError, TreeCheck, TreeGrowth,
-    TreeStart, UnsignedRows,
+    AuditFilter, AuditOrder, AuditQuery, AuditRecheck, BrokenCheckpoint, Checkpoint, CheckpointStore, CheckpointUnit,
+    EpochUnit, LeafSpan, LogEpoch, LogHash, LogHead, LogKey, MonthRead, PortFuture, RegistryError, TreeCheck,
+    TreeGrowth, TreeStart, UnsignedRows,
 };
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
@@ -206,6 +206,11 @@ impl CheckpointStore for MemoryRegistry {
 
     fn check_tree(&self, _start: TreeStart, _rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>> {
         let found = self.with(|state, _| state.compare());
+        Box::pin(async move { found })
+    }
+
+    fn reverify_audit(&self, _after: Option<u64>, _rows: u32) -> PortFuture<'_, Result<AuditRecheck, RegistryError>> {
+        let found = self.with(|state, _| state.reverify());
         Box::pin(async move { found })
     }
 

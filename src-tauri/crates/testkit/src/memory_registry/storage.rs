@@ -8,7 +8,9 @@ use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HandleId;
 use domain::policy::RetentionPolicy;
 use domain::ports::change::Entity;
-use domain::ports::{AuditCheck, AuditLink, BrokenLink, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse};
+use domain::ports::{
+    AuditCheck, AuditLink, AuditRecheck, BrokenLink, RegistryFacts, Removal, StorageFacts, StoredKind, StoredUse,
+};
 use domain::task::TaskHandle;
 use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
@@ -305,6 +307,17 @@ impl MemoryStore {
         if broken.is_none() {
             self.verified = Some(upto);
         }
-        AuditCheck { rows: count(stretch.len()), upto, last, first, broken }
+        // Rows of layout 1 cannot lose their text.
+        AuditCheck { rows: count(stretch.len()), upto, last, first, broken, ..AuditCheck::default() }
+    }
+
+    /// Verifies everything again that was verified before.
+    pub(super) fn reverify(&self) -> AuditRecheck {
+        let Some(end) = self.verified else { return AuditRecheck::default() };
+        let first = self.audit.first().map_or(0, |row| row.number);
+        let before: Vec<_> = self.audit.iter().filter(|row| row.number <= end).cloned().collect();
+        let finding = audit_chain::finding_after(self.removed_audit.as_ref(), &before);
+        let broken = finding.map(|why| BrokenLink { number: first, why });
+        AuditRecheck { rows: count(before.len()), upto: end, end, of: count(before.len()), broken }
     }
 }

@@ -17,7 +17,7 @@ use crate::dto::core::anchor::AnchorDto;
 use crate::dto::core::audit::TreeVerifiedDto;
 use crate::dto::core::sink::SinkDto;
 use crate::dto::halt::HaltShown;
-use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
+use crate::dto::{AgentFacts, AgentsAt, AuditRecheckedDto, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
 
 /// Facts of a registry and, with a running core, of its servers.
@@ -52,6 +52,8 @@ pub struct CoreFacts {
     pub storage: StorageDto,
     /// How far its audit log is verified; what is new since the last check was checked for this.
     pub audit: AuditVerifiedDto,
+    /// Rows of it that were verified before, verified again for this: some of them each time, and all of them in turn.
+    pub rechecked: AuditRecheckedDto,
     /// How its newest checkpoints compare with the rows.
     pub checkpoints: TreeVerifiedDto,
     /// Where its checkpoints are copied to, when a core runs.
@@ -116,6 +118,11 @@ impl Api {
             Some(_) => Some(self.recording(caller, Nothing {}).await?),
             None => None,
         };
+        let was_verified = self.registry.audit_verified().await?.is_some();
+        let audit = self.audit_verify(caller, VerifyAudit::default()).await?;
+        // Otherwise all rows are verified for the first time now.
+        let rechecked =
+            if was_verified { self.audit_reverify(audit.verified_to).await? } else { AuditRecheckedDto::default() };
         Ok(CoreFacts {
             version: env!("CARGO_PKG_VERSION").into(),
             process: live.map(|_| std::process::id()),
@@ -131,7 +138,8 @@ impl Api {
             agents_at: live.map(|live| (live.agents_at)()),
             recording,
             storage: self.storage_show(caller, Nothing {}).await?,
-            audit: self.audit_verify(caller, VerifyAudit::default()).await?,
+            audit,
+            rechecked,
             checkpoints: self.audit_verify_tree(caller, VerifyTree::default()).await?,
             anchors: live.map_or_else(Vec::new, |live| live.engine.anchors().into_iter().map(AnchorDto::of).collect()),
         })

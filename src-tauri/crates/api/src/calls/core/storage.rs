@@ -15,7 +15,7 @@ use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::Nothing;
 use crate::dto::core::storage::{
-    AuditVerifiedDto, BrokenRowDto, RecordingDto, RemovalDto, StorageDto, UnrecordedCallDto,
+    AuditRecheckedDto, AuditVerifiedDto, BrokenRowDto, RecordingDto, RemovalDto, StorageDto, UnrecordedCallDto,
 };
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
@@ -182,10 +182,12 @@ impl Api {
     pub async fn audit_verify(&self, _caller: &Caller, input: VerifyAudit) -> Result<AuditVerifiedDto, ApiError> {
         let until = Instant::now() + self.policy.asking.verify_limit;
         let mut after = if input.whole { None } else { self.registry.audit_verified().await? };
-        let mut checked = 0_u64;
+        let (mut checked, mut erased, mut first_erased) = (0_u64, 0_u64, None);
         loop {
             let check = self.registry.verify_audit(after, self.policy.retention.verified_at_once).await?;
             checked = checked.saturating_add(check.rows);
+            erased = erased.saturating_add(check.erased);
+            first_erased = first_erased.or(check.first_erased);
             after = Some(check.upto);
             // Without a core nothing remembers how far it came.
             let is_late = self.is_running() && Instant::now() >= until;
@@ -196,9 +198,38 @@ impl Api {
                     last: check.last,
                     first: check.first,
                     complete: check.is_complete() && check.broken.is_none(),
-                    broken: check.broken.map(|link| BrokenRowDto { number: link.number, why: link.why }),
+                    erased,
+                    first_erased,
+                    broken: check.broken.map(BrokenRowDto::of),
                 });
             }
+        }
+    }
+
+    /// Verifies rows again that were verified before, for a limited time: a core goes on where it stopped the last time, so
+    /// that all of them are looked at in a few rounds. Without a core nothing remembers the place, and it begins behind
+    /// another row each time.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub(crate) async fn audit_reverify(&self, verified_to: u64) -> Result<AuditRecheckedDto, ApiError> {
+        let until = Instant::now() + self.policy.audit.reverify_limit;
+        let anywhere = u64::try_from(self.now().as_millis()).ok().and_then(|now| now.checked_rem(verified_to));
+        let mut after = if self.is_running() { None } else { anywhere };
+        let mut rows = 0_u64;
+        loop {
+            let check = self.registry.reverify_audit(after, self.policy.retention.verified_at_once).await?;
+            rows = rows.saturating_add(check.rows);
+            let is_done = check.broken.is_some() || check.rows == 0 || rows >= check.of;
+            if is_done || Instant::now() >= until {
+                return Ok(AuditRecheckedDto {
+                    rows: rows.min(check.of),
+                    of: check.of,
+                    broken: check.broken.map(BrokenRowDto::of),
+                });
+            }
+            // Behind the last row a round begins at the first.
+            after = Some(if check.upto < check.end { check.upto } else { 0 });
         }
     }
 }

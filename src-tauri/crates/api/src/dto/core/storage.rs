@@ -3,7 +3,7 @@
 //! Figures and states only; `calls/core/storage.rs` reads and changes them.
 
 use domain::policy::RetentionPolicy;
-use domain::ports::{Recording, RecordingFault, Removal, StorageFacts, StoredKind};
+use domain::ports::{BrokenLink, Recording, RecordingFault, Removal, StorageFacts, StoredKind};
 use engine::StorageLimits;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -263,7 +263,7 @@ impl StorageDto {
 }
 
 /// How far the audit log is verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditVerifiedDto {
     /// Rows checked now.
@@ -276,7 +276,23 @@ pub struct AuditVerifiedDto {
     pub first: u64,
     /// Whether everything was checked.
     pub complete: bool,
+    /// Rows checked now whose text was erased: their commitments stand for it, and no row says who erased it.
+    pub erased: u64,
+    /// The first of these.
+    pub first_erased: Option<u64>,
     /// The first row that does not fit.
+    pub broken: Option<BrokenRowDto>,
+}
+
+/// Rows of the audit log that were verified before and were verified again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditRecheckedDto {
+    /// Rows verified again now.
+    pub rows: u64,
+    /// Rows that were verified before; each is verified again in some round.
+    pub of: u64,
+    /// The first row that does not fit any more.
     pub broken: Option<BrokenRowDto>,
 }
 
@@ -287,4 +303,10 @@ pub struct BrokenRowDto {
     pub number: u64,
     /// What is wrong with it.
     pub why: String,
+}
+
+impl BrokenRowDto {
+    pub(crate) fn of(link: BrokenLink) -> Self {
+        Self { number: link.number, why: link.why }
+    }
 }

@@ -23,6 +23,9 @@ pub struct AuditPolicy {
     /// Rows behind which `doctor` compares checkpoints with the rows; `audit verify` compares all. Judgement: a day of
     /// usual work, and some milliseconds.
     pub checked_rows: u32,
+    /// How long `doctor` verifies rows again that were verified before. Judgement: some hundred thousand rows, so that a
+    /// log of a year is looked at in a few runs, and well below `reply_limit`.
+    pub reverify_limit: Duration,
     /// Rows of an export with stubs, at most. audit.md §3.1: 1,000,000.
     pub export_stubs_max: u64,
     /// Places to which checkpoints are copied, at most. Judgement: two disks and some to spare.
@@ -99,6 +102,7 @@ impl Default for AuditPolicy {
             unsigned_told_after: 10 * MINUTE,
             tree_rows_at_once: 20_000,
             checked_rows: 5_000,
+            reverify_limit: 2 * SECOND,
             anchors_max: 8,
             anchor_gap: 10 * SECOND,
             anchor_limit: 10 * SECOND,

@@ -4,7 +4,7 @@
 //! `docs/audit.md`.
 
 use crate::audit::AuditEvent;
-use crate::ports::{AuditFilter, MonthRead, PortFuture, RegistryError, SecretError};
+use crate::ports::{AuditFilter, AuditRecheck, MonthRead, PortFuture, RegistryError, SecretError};
 use crate::time::Timestamp;
 
 /// A hash of SHA-256.
@@ -235,6 +235,10 @@ pub trait CheckpointStore: Send + Sync {
     /// Compares checkpoints with at most `rows` rows, whose stored hashes are believed, and at the end the newest checkpoint
     /// with what was signed last.
     fn check_tree(&self, start: TreeStart, rows: u32) -> PortFuture<'_, Result<TreeCheck, RegistryError>>;
+    /// Verifies at most `rows` rows of the chain again, among those that were verified before: behind row `after`, whose
+    /// stored hash is believed, or where the read before stopped. Behind the last one the next read begins at the first row.
+    /// With a writer, the place is remembered; one that does not fit its mark counts for nothing.
+    fn reverify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditRecheck, RegistryError>>;
     /// How many rows up to row `last` pass a filter.
     fn audit_count(&self, filter: AuditFilter, last: u64) -> PortFuture<'_, Result<u64, RegistryError>>;
     /// What the rows from `since` on and before `until` amount to.

@@ -212,6 +212,21 @@ pub struct BrokenLink {
     pub why: String,
 }
 
+/// Rows of the audit chain that were verified before and were verified again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditRecheck {
+    /// Rows checked in this read.
+    pub rows: u64,
+    /// The last row that was checked, or the place where the read began.
+    pub upto: u64,
+    /// The last row that was verified before; a round ends there. 0 when nothing was, or it does not fit its mark.
+    pub end: u64,
+    /// Rows of a whole round.
+    pub of: u64,
+    /// The first row that does not fit.
+    pub broken: Option<BrokenLink>,
+}
+
 /// How far the audit chain is verified.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditCheck {
@@ -223,6 +238,10 @@ pub struct AuditCheck {
     pub last: u64,
     /// The first row that is still there; rows before it were removed in sealed segments.
     pub first: u64,
+    /// Rows checked in this read whose text was erased: their commitments stand for it.
+    pub erased: u64,
+    /// The first of these.
+    pub first_erased: Option<u64>,
     /// The first row that does not fit.
     pub broken: Option<BrokenLink>,
 }

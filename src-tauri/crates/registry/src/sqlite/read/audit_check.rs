@@ -3,17 +3,19 @@
 //! A row fits when its number follows, its `previous` is the hash of the row before, its own hash is what
 //! `docs/audit.md` describes, and no column is filled that its layout does not have. Removed rows are a segment with a keyed
 //! mark; the chain continues behind the last one. How far the chain was checked is kept with a keyed mark, too; a row that
-//! does not fit it is broken. Whoever holds the file and its key can forge all of this (ruling 29), and whoever holds the
+//! does not fit it is broken. Rows before it are checked again in rounds (decision 0119). Whoever holds the file and its key can forge all of this (ruling 29), and whoever holds the
 //! file can put back an older copy of the whole of it.
 
-use domain::ports::{AuditCheck, BrokenLink, RegistryError};
+use domain::ports::{AuditCheck, AuditRecheck, BrokenLink, RegistryError};
 use domain::time::Timestamp;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
+use crate::seal::Sealer;
 use crate::sqlite::tables::audit::packed::PackedRows;
 use crate::sqlite::tables::audit::{
-    AuditHash, AuditSegment, HashLink, ROWS_AFTER, StoredAuditRow, VerifiedMark, packed_after, verified_mark,
+    AuditHash, AuditSegment, HashLink, ROWS_AFTER, StoredAuditRow, VerifiedMark, packed_after, reverified_mark,
+    verified_mark,
 };
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
@@ -31,9 +33,16 @@ fn hash_in(row: &SqliteRow, column: usize) -> Result<Option<AuditHash>, sqlx::Er
 struct ChainCursor {
     upto: u64,
     hash: AuditHash,
+    /// Rows without their text that were followed, and the first of them.
+    erased: u64,
+    first_erased: Option<u64>,
 }
 
 impl ChainCursor {
+    const fn behind(upto: u64, hash: AuditHash) -> Self {
+        Self { upto, hash, erased: 0, first_erased: None }
+    }
+
     /// Follows one row of [`ROWS_AFTER`].
     fn follow(&mut self, row: &SqliteRow) -> Result<(), BrokenLink> {
         let Ok(row) = StoredAuditRow::of(row) else {
@@ -63,6 +72,10 @@ impl ChainCursor {
             return broken("its content is not what its hash says");
         }
         (self.upto, self.hash) = (next, hash);
+        if row.is_erased() {
+            self.erased += 1;
+            self.first_erased = self.first_erased.or(Some(next));
+        }
         Ok(())
     }
 
@@ -160,7 +173,7 @@ impl SqliteRegistry {
         let last = unsigned(store.try_get(0).map_err(failed())?);
         let last_hash = hash_in(&store, 1).map_err(failed())?;
         let first = unsigned(store.try_get(2).map_err(failed())?);
-        let mut check = AuditCheck { rows: 0, upto: after.unwrap_or(0), last, first, broken: None };
+        let mut check = AuditCheck { upto: after.unwrap_or(0), last, first, ..AuditCheck::default() };
         let mut chain = match self.chain_from(&mut snapshot, after).await? {
             Ok(chain) => chain,
             Err(broken) => return Ok((AuditCheck { broken: Some(broken), ..check }, None)),
@@ -174,6 +187,7 @@ impl SqliteRegistry {
         }
         check.rows = chain.upto - begin;
         check.upto = chain.upto;
+        (check.erased, check.first_erased) = (chain.erased, chain.first_erased);
         if check.broken.is_none() && check.rows < u64::from(rows) {
             // Everything that is there was followed; it must be everything that was written.
             if chain.upto != last {
@@ -187,11 +201,61 @@ impl SqliteRegistry {
         }
         snapshot.rollback().await.map_err(failed())?;
         let is_newly_verified = check.broken.is_none() && check.rows > 0;
-        let mark = is_newly_verified.then(|| VerifiedMark {
-            number: chain.upto,
-            mark: verified_mark(&self.base.sealer, chain.upto, &chain.hash),
-        });
+        let mark = is_newly_verified.then(|| VerifiedMark::of(&self.base.sealer, chain.upto, &chain.hash));
         Ok((check, mark))
+    }
+
+    /// Verifies a stretch of rows again that were verified before, and gives the mark to store for it when they fit.
+    pub(crate) async fn reverify_stretch(
+        &self,
+        after: Option<u64>,
+        rows: u32,
+    ) -> Result<(AuditRecheck, Option<VerifiedMark>), RegistryError> {
+        let failed = || self.base.failed("verify the audit log again");
+        let mut reader = self.reader().await?;
+        let mut snapshot = reader.begin().await.map_err(failed())?;
+        let store = sqlx::query(
+            "SELECT s.verified_number, s.verified_mark, v.hash, s.reverified_number, s.reverified_mark, \
+             (SELECT hash FROM audit WHERE number = s.reverified_number), (SELECT min(number) FROM audit) \
+             FROM store s JOIN audit v ON v.number = s.verified_number WHERE s.one = 1 AND s.verified_mark IS NOT NULL",
+        )
+        .fetch_optional(&mut *snapshot)
+        .await
+        .map_err(failed())?;
+        let Some(store) = store else { return Ok((AuditRecheck::default(), None)) };
+        let bytes = |column: usize| -> Option<AuditHash> {
+            store.try_get::<Option<&[u8]>, _>(column).ok().flatten()?.try_into().ok()
+        };
+        let marked = |column: usize, mark: fn(&Sealer, u64, &AuditHash) -> AuditHash| -> Option<u64> {
+            let place = unsigned(store.try_get(column).ok()?);
+            let hash = bytes(column + 2)?;
+            (bytes(column + 1)? == mark(&self.base.sealer, place, &hash)).then_some(place)
+        };
+        // Where this mark does not fit, `verify_stretch` says so.
+        let Some(end) = marked(0, verified_mark) else { return Ok((AuditRecheck::default(), None)) };
+        // A place that somebody else wrote is none: the round begins anew.
+        let kept = marked(3, reverified_mark);
+        let first = unsigned(store.try_get(6).map_err(failed())?);
+        let of = end.saturating_add(1).saturating_sub(first);
+        let place = after.or(kept).filter(|place| *place < end);
+        let mut check = AuditRecheck { upto: place.unwrap_or(0), end, of, ..AuditRecheck::default() };
+        let mut chain = match self.chain_from(&mut snapshot, place).await? {
+            Ok(chain) => chain,
+            Err(broken) => return Ok((AuditRecheck { broken: Some(broken), ..check }, None)),
+        };
+        let begin = chain.upto;
+        let most = u32::try_from(end.saturating_sub(begin)).unwrap_or(u32::MAX).min(rows);
+        chain.follow_parts(&mut snapshot, most).await;
+        let left = u32::try_from(u64::from(most).saturating_sub(chain.upto - begin)).unwrap_or(0);
+        if left > 0 {
+            // The row at the end is there, so one that is missing before it is found by the number of the next.
+            let found = rows_after(&mut snapshot, chain.upto, left).await.map_err(failed())?;
+            check.broken = found.iter().find_map(|row| chain.follow(row).err());
+        }
+        snapshot.rollback().await.map_err(failed())?;
+        (check.rows, check.upto) = (chain.upto - begin, chain.upto);
+        let fits = check.broken.is_none() && check.rows > 0;
+        Ok((check, fits.then(|| VerifiedMark::again(&self.base.sealer, chain.upto, &chain.hash))))
     }
 
     /// Where the chain goes on: at the row that was verified last, or behind the removed segments.
@@ -209,7 +273,7 @@ impl SqliteRegistry {
                 .map_err(failed())?;
             if let Some(row) = row {
                 return Ok(match hash_in(&row, 0).map_err(failed())? {
-                    Some(hash) => Ok(ChainCursor { upto: number, hash }),
+                    Some(hash) => Ok(ChainCursor::behind(number, hash)),
                     None => Err(BrokenLink { number, why: "its hash is no hash".into() }),
                 });
             }
@@ -218,7 +282,7 @@ impl SqliteRegistry {
             .fetch_all(connection)
             .await
             .map_err(failed())?;
-        let mut chain = ChainCursor { upto: 0, hash: START };
+        let mut chain = ChainCursor::behind(0, START);
         for row in &found {
             let first = unsigned(row.try_get(0).map_err(failed())?);
             let last = unsigned(row.try_get(1).map_err(failed())?);
@@ -237,7 +301,7 @@ impl SqliteRegistry {
             if mark != Some(sealed.mark) {
                 return broken("the record of the rows that were removed from here was not made by this registry");
             }
-            chain = ChainCursor { upto: last, hash };
+            chain = ChainCursor::behind(last, hash);
         }
         Ok(Ok(chain))
     }

@@ -158,6 +158,11 @@ impl<'r> StoredAuditRow<'r> {
         })
     }
 
+    /// Whether its text was erased, so that only its commitment is left.
+    pub(crate) fn is_erased(&self) -> bool {
+        self.layout == 2 && self.salt.is_none()
+    }
+
     fn link(&self) -> AuditLink {
         let salted = self.commitment.map(|commitment| SaltedFields {
             server: self.server.unwrap_or_default().into(),
@@ -186,24 +191,40 @@ pub(crate) async fn packed_after(connection: &mut SqliteConnection, after: u64, 
     PackedRows::read(connection, find).await
 }
 
-/// How far the chain is verified.
+/// How far the chain is verified, or how far it was verified again in this round.
 #[derive(Debug)]
 pub(crate) struct VerifiedMark {
     pub(crate) number: u64,
     pub(crate) mark: AuditHash,
+    /// Whether it is about rows that were verified before.
+    pub(crate) is_again: bool,
 }
 
 impl VerifiedMark {
+    pub(crate) fn of(sealer: &Sealer, number: u64, hash: &AuditHash) -> Self {
+        Self { number, mark: verified_mark(sealer, number, hash), is_again: false }
+    }
+
+    pub(crate) fn again(sealer: &Sealer, number: u64, hash: &AuditHash) -> Self {
+        Self { number, mark: reverified_mark(sealer, number, hash), is_again: true }
+    }
+
     pub(crate) fn write(&self, batch: &mut StatementBatch) {
-        batch
-            .add("UPDATE store SET verified_number = ?, verified_mark = ? WHERE one = 1")
-            .with(whole(self.number))
-            .with(self.mark.to_vec());
+        let statement = if self.is_again {
+            "UPDATE store SET reverified_number = ?, reverified_mark = ? WHERE one = 1"
+        } else {
+            "UPDATE store SET verified_number = ?, verified_mark = ? WHERE one = 1"
+        };
+        batch.add(statement).with(whole(self.number)).with(self.mark.to_vec());
     }
 }
 
 pub(crate) fn verified_mark(sealer: &Sealer, number: u64, hash: &AuditHash) -> AuditHash {
     sealer.mark(&[b"audit verified", &number.to_be_bytes(), hash])
+}
+
+pub(crate) fn reverified_mark(sealer: &Sealer, number: u64, hash: &AuditHash) -> AuditHash {
+    sealer.mark(&[b"audit verified again", &number.to_be_bytes(), hash])
 }
 
 /// Audit rows that are removed in one piece.

@@ -115,14 +115,16 @@ fn export(file: &Path, anchors: Vec<Anchor>, epoch: Option<u32>, screen: &Screen
 
 async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
     let core = CoreClient::attach_or_read(config).await?;
-    let mut checked = 0_u64;
+    let (mut checked, mut erased, mut first_erased) = (0_u64, 0_u64, None);
     let mut whole = true;
     let found: AuditVerifiedDto = loop {
         let found: AuditVerifiedDto = core.request("audit.verify", &VerifyAudit { whole }).await?;
         whole = false;
         checked = checked.saturating_add(found.checked);
+        erased = erased.saturating_add(found.erased);
+        first_erased = first_erased.or(found.first_erased);
         if found.complete || found.broken.is_some() {
-            break AuditVerifiedDto { checked, ..found };
+            break AuditVerifiedDto { checked, erased, first_erased, ..found };
         }
         screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
     };
@@ -144,6 +146,7 @@ async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, scre
             (receipts.broken.is_some(), report_receipts(&receipts)),
             (checkpoints.broken.is_some(), checkpoint::report(&checkpoints)),
         ];
+        lines.extend(found.first_erased.map(|first| (false, report_erased(found.erased, first))));
         lines.extend(compared.iter().map(|anchor| (anchor.fault.is_some(), anchor.sentence())));
         // What is broken comes first; the sort keeps the order of the others.
         lines.sort_by_key(|(is_broken, _)| !is_broken);
@@ -190,6 +193,16 @@ fn report_receipts(found: &ReceiptsVerifiedDto) -> String {
             count(removed, "other")
         ),
     }
+}
+
+/// Texts that are gone. The hashes hold without them, so this breaks nothing; Taskwarden erases none by itself.
+fn report_erased(erased: u64, first: u64) -> String {
+    let texts = if erased == 1 {
+        format!("The text of row {first} was erased")
+    } else {
+        format!("The text of {} was erased, the first is row {first}", count(erased, "row"))
+    };
+    format!("{texts}: it is missing, and no row of the log says who erased it.")
 }
 
 async fn compare(
@@ -274,8 +287,14 @@ mod tests {
 
     #[test]
     fn the_log_is_called_intact_only_when_all_of_it_holds() {
-        let found =
-            AuditVerifiedDto { checked: 485, verified_to: 485, last: 485, first: 1, complete: true, broken: None };
+        let found = AuditVerifiedDto {
+            checked: 485,
+            verified_to: 485,
+            last: 485,
+            first: 1,
+            complete: true,
+            ..AuditVerifiedDto::default()
+        };
         assert_eq!(report(&found, true), "The audit log is intact: 485 rows verified, up to row 485.");
         assert_eq!(report(&found, false), "The hashes of the rows fit each other: 485 rows verified, up to row 485.");
     }

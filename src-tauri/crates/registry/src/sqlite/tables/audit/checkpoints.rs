@@ -122,7 +122,10 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &SigningRow) {
         SigningRow::Epoch(unit, mark) => {
             // A person goes on from the rows that are there: what was verified before of others says nothing about them.
             batch
-                .add("UPDATE store SET log_id = ?, verified_number = 0, verified_mark = NULL WHERE one = 1")
+                .add(
+                    "UPDATE store SET log_id = ?, verified_number = 0, verified_mark = NULL, reverified_number = 0, \
+                     reverified_mark = NULL WHERE one = 1",
+                )
                 .with(id_of(&unit.origin).to_owned());
             // Checkpoints of rows that are gone; the audit row of the epoch says so.
             batch.add("DELETE FROM checkpoints WHERE size > ?").with(whole(unit.size));
