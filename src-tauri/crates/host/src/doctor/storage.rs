@@ -99,7 +99,7 @@ fn audit(facts: &CoreFacts) -> Finding {
         ),
         None if audit.complete && again.rows > 0 => Finding::fine(
             "audit",
-            format!("verified to row {}; {} of before verified again", audit.last, count(again.rows, "row")),
+            format!("verified to row {}; {} verified again", audit.last, count(again.rows, "row")),
         ),
         None if audit.complete => Finding::fine("audit", format!("verified to row {}", audit.last)),
         None => Finding::note(

@@ -9,7 +9,9 @@ use std::time::Duration;
 use domain::audit::Verb;
 use domain::ids::HaltId;
 use domain::policy::{Policy, RetentionPolicy};
-use domain::ports::{AuditRecheck, CheckpointStore, Commit, HaltUnit, Recording, RecordingFault, Registry, RegistryError};
+use domain::ports::{
+    AuditRecheck, CheckpointStore, Commit, HaltUnit, Recording, RecordingFault, Registry, RegistryError,
+};
 use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltSubject};
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
