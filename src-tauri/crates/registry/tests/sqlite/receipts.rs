@@ -179,6 +179,26 @@ async fn a_receipt_takes_less_than_300_bytes_of_the_file() {
 }
 
 #[tokio::test]
+async fn batches_are_read_by_ranges_and_each_has_its_own_receipts() {
+    for change in ["SELECT 1", "UPDATE receipts SET tool = CAST(tool AS BLOB) WHERE number = 6"] {
+        let home = Home::new();
+        with_batches(&home, 6).await.close().await;
+        meddle(&home.path(), change).await;
+        let registry = home.open().await;
+        let found = registry.receipt_batches(vec![1, 2, 4, 6, 99]).await.expect("they are read");
+        let read: Vec<(u64, Vec<u64>)> = found
+            .iter()
+            .map(|batch| (batch.audit_number, batch.receipts.iter().map(|receipt| receipt.number).collect()))
+            .collect();
+        let expected = [1, 2, 4, 6].map(|row| (row, (row * 4 - 3..=row * 4).collect::<Vec<u64>>()));
+        assert_eq!(read, expected, "{change}: row 3 was not asked for, and row 99 is not there");
+        let misfits = found.iter().flat_map(|batch| &batch.receipts).filter(|receipt| !receipt.fits).count();
+        assert_eq!(misfits, usize::from(change.starts_with("UPDATE")), "{change}");
+        registry.close().await;
+    }
+}
+
+#[tokio::test]
 async fn batches_of_any_size_are_stored_whole_and_in_order() {
     let home = Home::new();
     let registry = home.open().await;

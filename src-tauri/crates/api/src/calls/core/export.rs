@@ -374,6 +374,7 @@ impl Api {
             receipts: input.receipts,
             broken: None,
         };
+        let mut ahead = lines::BatchesAhead::default();
         // A row that vouches for calls may be left out below.
         let is_in_file = |row: &AuditRow| !has_calls || row.verb != CALLED || lines::matches(&proof, row);
         part.broken = page.rows.iter().find(|row| !row.fits && is_in_file(row)).map(|row| row.number);
@@ -396,7 +397,7 @@ impl Api {
                     }
                     let is_row = lines::matches(&proof, row);
                     part.add_row(&lines::row(row, is_row, None)?, is_row);
-                    part.add_receipts(self.receipts_of(row, None).await?);
+                    part.add_receipts(self.receipts_of(row, &page.rows, &mut ahead, None).await?);
                 }
             }
             (ExportFormat::Jsonl, ExportGaps::Hashes) => {
@@ -406,7 +407,11 @@ impl Api {
                         break;
                     }
                     let is_row = is_in_file(row);
-                    let receipts = if has_calls { self.receipts_of(row, Some(&proof)).await? } else { None };
+                    let receipts = if has_calls {
+                        self.receipts_of(row, &page.rows, &mut ahead, Some(&proof)).await?
+                    } else {
+                        None
+                    };
                     if is_row || receipts.is_some() {
                         part.broken = part.broken.or_else(|| (!row.fits).then_some(row.number));
                         part.add_row(&lines::row(row, is_row, Some(path))?, is_row);
@@ -427,19 +432,6 @@ impl Api {
             }
         }
         Ok(part)
-    }
-
-    /// The receipts that a row vouches for, as far as they are kept; with a filter, those that it wants.
-    async fn receipts_of(
-        &self,
-        row: &AuditRow,
-        filter: Option<&RowFilter>,
-    ) -> Result<Option<lines::ReceiptsText>, ApiError> {
-        if row.verb != CALLED {
-            return Ok(None);
-        }
-        let batch = self.registry.receipt_batches(vec![row.number]).await?.into_iter().next();
-        batch.map_or(Ok(None), |batch| lines::receipts(&batch, filter))
     }
 
     /// Adds the rows that vouch for receipts to a page of rows that match, so that both have the same range.

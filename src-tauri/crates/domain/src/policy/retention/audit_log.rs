@@ -48,6 +48,8 @@ pub struct AuditPolicy {
     /// A part of an export that has more bytes gets no further row. Judgement: a batch of receipts has some 60 KB, and a
     /// part is one message.
     pub export_part_bytes: usize,
+    /// Batches of receipts that an export reads at once. Judgement: full ones fill a part.
+    pub export_batches_at_once: usize,
     /// Receipts of calls are stored at the latest after this. audit.md §2.1.
     pub receipt_every: Duration,
     /// So many receipts that wait are stored at once, and no batch has more. audit.md §2.1.
@@ -112,6 +114,7 @@ impl Default for AuditPolicy {
             export_stubs_max: 1_000_000,
             export_earlier_max: 64,
             export_part_bytes: MIB,
+            export_batches_at_once: 16,
             receipt_every: SECOND,
             receipts_at_once: 256,
             receipts_per_agent: 16_384,
@@ -151,6 +154,7 @@ impl AuditPolicy {
         rule(self.checked_rows > 0, "audit.checked_rows", "must be above zero")?;
         rule(!self.receipt_every.is_zero(), "audit.receipt_every", "must be above zero")?;
         rule(self.export_part_bytes > 0, "audit.export_part_bytes", "must be above zero")?;
+        rule(self.export_batches_at_once > 0, "audit.export_batches_at_once", "must be above zero")?;
         // A batch is one line of an export.
         rule((1..=1_024).contains(&self.receipts_at_once), "audit.receipts_at_once", "must be from 1 to 1,024")?;
         rule(

@@ -16,6 +16,8 @@ use crate::sqlite::{unsigned, whole};
 const BLOCK: u64 = 1 << NODE_LEVELS;
 /// Blocks kept in memory while one question is answered; some megabytes. Beyond it they are read again.
 const BLOCKS_MAX: usize = 512;
+/// Roots of subtrees kept in the same way, so that the proofs of rows that follow each other share them; some megabytes.
+const ROOTS_MAX: usize = 65_536;
 
 /// A block of neighbours on one stored level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,11 +30,13 @@ struct BlockPlace {
 pub(crate) struct TreeReader<'c> {
     connection: &'c mut SqliteConnection,
     blocks: HashMap<BlockPlace, HashMap<u64, Hash>>,
+    /// Roots that were computed from the nodes of a block.
+    roots: HashMap<Subtree, Hash>,
 }
 
 impl<'c> TreeReader<'c> {
     pub(crate) fn new(connection: &'c mut SqliteConnection) -> Self {
-        Self { connection, blocks: HashMap::new() }
+        Self { connection, blocks: HashMap::new(), roots: HashMap::new() }
     }
 
     async fn read_block(&mut self, place: BlockPlace) -> Result<(), sqlx::Error> {
@@ -70,7 +74,11 @@ impl<'c> TreeReader<'c> {
     }
 
     /// The root of a complete subtree; `None` where its rows are not there any more and it is not stored.
-    pub(crate) async fn subtree(&mut self, Subtree { level, index }: Subtree) -> Result<Option<Hash>, sqlx::Error> {
+    pub(crate) async fn subtree(&mut self, subtree: Subtree) -> Result<Option<Hash>, sqlx::Error> {
+        if let Some(root) = self.roots.get(&subtree) {
+            return Ok(Some(*root));
+        }
+        let Subtree { level, index } = subtree;
         let height = level % NODE_LEVELS;
         let base = level - height;
         let first = index << height;
@@ -85,7 +93,14 @@ impl<'c> TreeReader<'c> {
             let (pairs, _) = row.as_chunks::<2>();
             row = pairs.iter().map(|[left, right]| node_hash(left, right)).collect();
         }
-        Ok(row.pop())
+        let root = row.pop();
+        if let Some(root) = root.filter(|_| height > 0) {
+            if self.roots.len() >= ROOTS_MAX {
+                self.roots.clear();
+            }
+            self.roots.insert(subtree, root);
+        }
+        Ok(root)
     }
 
     async fn cover(&mut self, range: LeafRange) -> Result<Option<Vec<Hash>>, sqlx::Error> {

@@ -12,7 +12,7 @@ use verify::receipt::{BatchClaim, CALLED, batch_root};
 
 use super::receipt_pages::receipts_between;
 use crate::seal::Sealer;
-use crate::sqlite::tables::audit::receipts::{read_receipt, removal_mark};
+use crate::sqlite::tables::audit::receipts::removal_mark;
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// The columns that [`StoredClaim::of`] reads, with the row of the log that vouches for the batch, as far as it is there.
@@ -89,19 +89,18 @@ async fn broken_receipt(
     connection: &mut SqliteConnection,
     claim: &BatchClaim,
 ) -> Result<Option<BrokenReceipt>, sqlx::Error> {
-    let rows = receipts_between(connection, claim.first, claim.last).await?;
+    let rows = receipts_between(connection, claim.first, claim.last, 1).await?;
     let broken = |number, why: &str| Ok(Some(BrokenReceipt { number, why: why.into() }));
     let mut leaves = Vec::with_capacity(rows.len());
     let mut changed = None;
-    for (number, row) in (claim.first..).zip(&rows) {
-        let (receipt, leaf) = read_receipt(row)?;
+    for (number, (receipt, leaf)) in (claim.first..).zip(&rows) {
         if receipt.number != number {
             return broken(number, "the receipt is missing");
         }
         if !receipt.fits && changed.is_none() {
             changed = Some(number);
         }
-        leaves.push(leaf);
+        leaves.push(*leaf);
     }
     let read = u64::try_from(rows.len()).unwrap_or(u64::MAX);
     if read < claim.count() {

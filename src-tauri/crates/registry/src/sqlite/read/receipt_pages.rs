@@ -4,11 +4,13 @@
 //! many receipts there are. A page that found little says where it stopped.
 
 use domain::ports::{ReceiptFilter, ReceiptQuery, ReceiptRow, ReceiptRows, RegistryError, StoredBatch};
+use serde_json::Value;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
+use verify::chain::Hash;
 
 use crate::sqlite::batch::StatementBatch;
-use crate::sqlite::tables::audit::receipts::{RECEIPT_COLUMNS, read_receipt};
+use crate::sqlite::tables::audit::receipts::{PACK_RECEIPTS, RECEIPT_COLUMNS, read_packed_receipts, read_receipt};
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// Numbers that one statement looks at. Judgement: as for audit rows.
@@ -109,18 +111,36 @@ async fn window(
     find.rows(connection).await
 }
 
-/// The receipts of these numbers, both included, the first one first.
+/// The receipts of these numbers, both included, the first one first, with their leaves; at most so many batches of them.
+/// Read as one row, and one by one where a column is not what it must be.
 pub(crate) async fn receipts_between(
     connection: &mut SqliteConnection,
     first: u64,
     last: u64,
-) -> Result<Vec<SqliteRow>, sqlx::Error> {
-    let mut find = StatementBatch::default();
-    find.add(&format!("SELECT {RECEIPT_COLUMNS} FROM receipts WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?"))
-        .with(whole(first))
-        .with(whole(last))
-        .with(BATCH_MAX);
-    find.rows(connection).await
+    batches: usize,
+) -> Result<Vec<(ReceiptRow, Hash)>, sqlx::Error> {
+    let most = BATCH_MAX.saturating_mul(u32::try_from(batches).unwrap_or(u32::MAX));
+    let find = |sql: &str| {
+        let mut find = StatementBatch::default();
+        find.add(sql).with(whole(first)).with(whole(last)).with(most);
+        find
+    };
+    let packed = match find(PACK_RECEIPTS).rows(&mut *connection).await {
+        Ok(found) => found.first().and_then(|row| read_packed_receipts(row.try_get(0).ok()?)),
+        Err(error) => {
+            // Read one by one they say what is wrong.
+            tracing::debug!(%error, "receipts are read one by one");
+            None
+        }
+    };
+    match packed {
+        Some(receipts) => Ok(receipts),
+        None => {
+            let one_by_one =
+                format!("SELECT {RECEIPT_COLUMNS} FROM receipts WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?");
+            find(&one_by_one).rows(connection).await?.iter().map(read_receipt).collect()
+        }
+    }
 }
 
 impl SqliteRegistry {
@@ -160,34 +180,46 @@ impl SqliteRegistry {
         Ok(ReceiptRows { rows, next, first, last })
     }
 
-    /// The batches of these rows of the audit log, with their receipts.
+    /// The batches of these rows of the audit log, with their receipts. Batches that follow each other are read as one range.
     pub(crate) async fn read_batches(&self, audit_numbers: Vec<u64>) -> Result<Vec<StoredBatch>, RegistryError> {
         let failed = || self.base.failed("read batches of receipts");
         let mut reader = self.reader().await?;
         let mut snapshot = reader.begin().await.map_err(failed())?;
-        let mut batches = Vec::new();
-        for audit_number in audit_numbers {
-            let found = sqlx::query("SELECT first, last, root FROM receipt_batches WHERE audit_number = ?")
-                .bind(whole(audit_number))
-                .fetch_optional(&mut *snapshot)
-                .await
-                .map_err(failed())?;
-            let Some(row) = found else { continue };
-            let (first, last): (i64, i64) = (row.try_get(0).map_err(failed())?, row.try_get(1).map_err(failed())?);
-            let (first, last) = (unsigned(first), unsigned(last));
-            let root: &[u8] = row.try_get(2).map_err(failed())?;
-            let rows = receipts_between(&mut snapshot, first, last).await.map_err(failed())?;
-            let receipts = rows.iter().map(|row| read_receipt(row).map(|(row, _)| row)).collect::<Result<_, _>>();
-            batches.push(StoredBatch {
-                audit_number,
-                first,
-                last,
-                // A root of another length contradicts its row like any other.
-                root: root.try_into().unwrap_or_default(),
-                receipts: receipts.map_err(failed())?,
-            });
+        let mut find = StatementBatch::default();
+        find.add(
+            "SELECT audit_number, first, last, root FROM receipt_batches \
+             WHERE audit_number IN (SELECT value FROM json_each(?)) ORDER BY number",
+        )
+        .with(Value::from(audit_numbers).to_string());
+        let found = find.rows(&mut snapshot).await.map_err(failed())?;
+        let mut batches = found.iter().map(stored_batch).collect::<Result<Vec<_>, _>>().map_err(failed())?;
+        for run in batches.chunk_by_mut(|before, next| before.last.checked_add(1) == Some(next.first)) {
+            let (Some(first), Some(last)) = (run.first().map(|one| one.first), run.last().map(|one| one.last)) else {
+                continue;
+            };
+            let receipts = receipts_between(&mut snapshot, first, last, run.len()).await.map_err(failed())?;
+            let mut receipts = receipts.into_iter().map(|(receipt, _)| receipt).peekable();
+            for batch in run {
+                while let Some(receipt) = receipts.next_if(|receipt| receipt.number <= batch.last) {
+                    batch.receipts.push(receipt);
+                }
+            }
         }
         snapshot.rollback().await.map_err(failed())?;
         Ok(batches)
     }
+}
+
+/// A batch without its receipts.
+fn stored_batch(row: &SqliteRow) -> Result<StoredBatch, sqlx::Error> {
+    let number = |column: usize| row.try_get::<i64, _>(column).map(unsigned);
+    let root: &[u8] = row.try_get(3)?;
+    Ok(StoredBatch {
+        audit_number: number(0)?,
+        first: number(1)?,
+        last: number(2)?,
+        // A root of another length contradicts its row like any other.
+        root: root.try_into().unwrap_or_default(),
+        receipts: Vec::new(),
+    })
 }

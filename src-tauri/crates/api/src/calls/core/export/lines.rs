@@ -3,6 +3,7 @@
 //! Their shape is that of the crate `verify`, which reads them; nothing here decides what is exported.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use domain::ports::{AuditRow, Checkpoint, LeafSpan, LogHash, ReceiptRow, StoredBatch};
 use serde::Serialize;
@@ -97,7 +98,7 @@ pub(super) struct ReceiptsText {
 
 /// The receipts of a batch, which stand behind the row that vouches for them: all of them, or with a filter those that it
 /// wants, each with its place in the batch. `None` where there is none.
-pub(super) fn receipts(batch: &StoredBatch, filter: Option<&RowFilter>) -> Result<Option<ReceiptsText>, ApiError> {
+fn receipts(batch: &StoredBatch, filter: Option<&RowFilter>) -> Result<Option<ReceiptsText>, ApiError> {
     let mut calls: Vec<ReceiptLine<'_>> = batch.receipts.iter().map(receipt).collect();
     let is_wanted = |call: &ReceiptLine<'_>| filter.is_none_or(|filter| filter.matches_receipt(&call.fields(0, &[])));
     if !calls.iter().all(is_wanted) {
@@ -116,6 +117,15 @@ pub(super) fn receipts(batch: &StoredBatch, filter: Option<&RowFilter>) -> Resul
     let count = u64::try_from(calls.len()).unwrap_or(u64::MAX);
     let text = line(&ExportLine::Receipts(Box::new(ReceiptsLine { row: batch.audit_number, calls })))?;
     Ok(Some(ReceiptsText { text, count }))
+}
+
+/// Batches of receipts that were read before the rows that vouch for them are written.
+#[derive(Default)]
+pub(super) struct BatchesAhead {
+    /// By the number of the row.
+    batches: BTreeMap<u64, StoredBatch>,
+    /// The last row whose batch was read.
+    upto: u64,
 }
 
 pub(super) fn trailer(counts: Trailer) -> Result<String, ApiError> {
@@ -145,6 +155,28 @@ impl Api {
         };
         let roots = self.roots(range.cover().into_iter().map(span).collect()).await?;
         Ok(texts_of(&roots.ok_or_else(incomplete)?))
+    }
+
+    /// The receipts that a row of a page vouches for, as far as they are kept; with a filter, those that it wants.
+    pub(super) async fn receipts_of(
+        &self,
+        row: &AuditRow,
+        page: &[AuditRow],
+        ahead: &mut BatchesAhead,
+        filter: Option<&RowFilter>,
+    ) -> Result<Option<ReceiptsText>, ApiError> {
+        if row.verb != CALLED {
+            return Ok(None);
+        }
+        if row.number > ahead.upto {
+            let called = page.iter().filter(|other| other.number >= row.number && other.verb == CALLED);
+            let numbers: Vec<u64> =
+                called.map(|called| called.number).take(self.policy.audit.export_batches_at_once).collect();
+            ahead.upto = numbers.last().copied().unwrap_or(row.number);
+            let batches = self.registry.receipt_batches(numbers).await?;
+            ahead.batches = batches.into_iter().map(|batch| (batch.audit_number, batch)).collect();
+        }
+        ahead.batches.remove(&row.number).map_or(Ok(None), |batch| receipts(&batch, filter))
     }
 
     /// The inclusion proof of each row.

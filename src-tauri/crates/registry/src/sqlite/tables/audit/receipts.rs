@@ -12,6 +12,7 @@ use domain::digest::hex;
 use domain::ids::{AgentId, ServerId};
 use domain::ports::{Receipt, ReceiptBatch, ReceiptRow, arguments_digest};
 use domain::time::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -20,6 +21,7 @@ use verify::receipt::{BatchClaim, ReceiptFields};
 
 use crate::seal::Sealer;
 use crate::sqlite::batch::StatementBatch;
+use crate::sqlite::tables::audit::packed::{PackedBytes, PackedText};
 use crate::sqlite::{unsigned, whole};
 
 /// Bytes of the mark of arguments: two of a billion marks are equal by chance with a probability of 10^-21.
@@ -268,6 +270,68 @@ pub(crate) fn removal_mark(sealer: &Sealer, number: u64, claim: &BatchClaim, rem
 /// The columns of a receipt, as they are written and read.
 pub(crate) const RECEIPT_COLUMNS: &str =
     "number, at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle, leaf";
+
+/// Receipts of a range of numbers in one column, as in `packed.rs`.
+pub(crate) const PACK_RECEIPTS: &str = "SELECT json_group_array(json_array(number, at, agent, server, tool, \
+     iif(args_mark IS NULL, NULL, hex(args_mark)), verdict, outcome, took_ms, bytes_in, bytes_out, handle, hex(leaf))) \
+     FROM (SELECT * FROM receipts WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?)";
+
+/// A receipt of [`PACK_RECEIPTS`], with every column of the type that it must have.
+#[derive(Debug, Deserialize)]
+struct PackedReceipt<'r> {
+    number: u64,
+    at: i64,
+    #[serde(borrow)]
+    agent: PackedText<'r>,
+    #[serde(borrow)]
+    server: Option<PackedText<'r>>,
+    #[serde(borrow)]
+    tool: PackedText<'r>,
+    args_mark: Option<PackedBytes>,
+    #[serde(borrow)]
+    verdict: PackedText<'r>,
+    #[serde(borrow)]
+    outcome: PackedText<'r>,
+    took_ms: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    #[serde(borrow)]
+    handle: Option<PackedText<'r>>,
+    leaf: PackedBytes,
+}
+
+impl PackedReceipt<'_> {
+    fn read(self) -> (ReceiptRow, Hash) {
+        let owned = |PackedText(text): PackedText<'_>| text.into_owned();
+        let PackedBytes(stored) = self.leaf;
+        let mut read = ReceiptRow {
+            number: self.number,
+            at: Timestamp::from_millis(self.at),
+            agent: owned(self.agent),
+            server: self.server.map(owned).unwrap_or_default(),
+            tool: owned(self.tool),
+            args_mark: self.args_mark.map(|PackedBytes(mark)| mark),
+            verdict: owned(self.verdict),
+            outcome: owned(self.outcome),
+            took_ms: self.took_ms,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            handle: self.handle.map(owned).unwrap_or_default(),
+            fits: false,
+        };
+        let leaf = fields(&read).leaf();
+        read.fits = leaf.get(..LEAF_BYTES) == Some(stored.as_slice());
+        (read, leaf)
+    }
+}
+
+/// Reads the column of [`PACK_RECEIPTS`], the first receipt first; `None` where one has a value of another type.
+pub(crate) fn read_packed_receipts(text: &str) -> Option<Vec<(ReceiptRow, Hash)>> {
+    let mut packed: Vec<PackedReceipt<'_>> = serde_json::from_str(text).ok()?;
+    // SQLite goes through the range in its order, but promises none.
+    packed.sort_by_key(|receipt| receipt.number);
+    Some(packed.into_iter().map(PackedReceipt::read).collect())
+}
 
 /// A receipt as it is stored, with its leaf. One whose columns do not read is shown as far as they do, and does not fit.
 pub(crate) fn read_receipt(row: &SqliteRow) -> Result<(ReceiptRow, Hash), sqlx::Error> {
