@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::PortFuture;
-use crate::digest::sha256_hex;
+use crate::digest::{is_plainly_canonical, sha256_hex};
 use crate::ids::{AgentId, HandleId, HostId, ServerId};
 use crate::ports::registry::error::RegistryError;
 use crate::task::payload::Payload;
@@ -63,6 +63,10 @@ impl fmt::Debug for ArgumentsDigest {
 /// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
 #[must_use]
 pub fn arguments_digest(arguments: &Payload) -> Arc<str> {
+    // Most arguments of programs are; parsing and sorting them takes many times as long as the digest.
+    if is_plainly_canonical(arguments.as_str()) {
+        return Arc::from(sha256_hex(arguments.as_str()));
+    }
     let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
         .ok()
         .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());

@@ -36,7 +36,7 @@ impl ReceiptStore for SqliteRegistry {
         Box::pin(async move {
             // Refused before the arguments are read when there is no writer.
             self.writer()?;
-            let encoded = EncodedBatch::of(&self.base.sealer, &batch);
+            let encoded = EncodedBatch::of(&self.base.sealer, &batch).await;
             self.write_receipts(ReceiptWrite::Batch(Box::new(encoded))).await?;
             self.last_receipt().await
         })

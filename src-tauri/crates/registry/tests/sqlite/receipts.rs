@@ -149,7 +149,7 @@ async fn retention_removes_old_receipts_and_keeps_their_roots() {
     while !registry.clean(few.clone(), now).await.expect("it cleans").is_nothing() {}
     let left = registry.storage(few, now).await.expect("figures").receipts.rows;
     assert_eq!(left, 8, "so many are kept, and whole batches");
-    let next = ReceiptBatch { after: 40, receipts: vec![receipt(41)], at: now, complete_to: now, missed: None };
+    let next = ReceiptBatch { after: 40, receipts: [receipt(41)].into(), at: now, complete_to: now, missed: None };
     assert_eq!(registry.put_receipts(next).await, Ok(41), "numbers go on");
     registry.close().await;
     meddle(&home.path(), "UPDATE receipt_batches SET removed = removed + 1 WHERE number = 3").await;

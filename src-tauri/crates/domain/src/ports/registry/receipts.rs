@@ -41,8 +41,8 @@ pub struct Receipt {
 pub struct ReceiptBatch {
     /// The number of the last receipt before them.
     pub after: u64,
-    /// One or more, in the order of their time.
-    pub receipts: Vec<Receipt>,
+    /// One or more, in the order of their time. Clones share them.
+    pub receipts: Arc<[Receipt]>,
     pub at: Timestamp,
     /// Every receipt that was made before this moment is in this batch or in one before it.
     pub complete_to: Timestamp,

@@ -23,7 +23,9 @@ pub(crate) struct ReceiptState(tokio::sync::Mutex<UnstoredReceipts>);
 struct UnstoredReceipts {
     /// The number of the last receipt that is stored; `None` until the run has begun.
     last: Option<u64>,
-    /// In the order of their time.
+    /// The batch that is being stored, until it is: after an error the same one is tried again.
+    storing: Option<ReceiptBatch>,
+    /// Those after it, in the order of their time.
     taken: VecDeque<Receipt>,
     missed: Option<MissedReceipts>,
     /// When they were taken: every receipt from before is among them or stored.
@@ -83,7 +85,7 @@ async fn store(core: &EngineCore) -> Result<(), RegistryError> {
         None => core.registry.begin_receipts(core.time.now()).await?,
     };
     unstored.last = Some(last);
-    if unstored.taken.is_empty() {
+    if unstored.storing.is_none() && unstored.taken.is_empty() {
         // Before they are taken: what comes later is later.
         unstored.taken_at = Some(core.time.now());
         let taken = core.calls.loops.log.take_receipts();
@@ -93,26 +95,30 @@ async fn store(core: &EngineCore) -> Result<(), RegistryError> {
             (known, missed) => known.or(missed),
         };
     }
-    while !unstored.taken.is_empty() {
-        let batch = unstored.next_batch(last, core);
-        let receipts = batch.receipts.clone();
+    loop {
+        if unstored.storing.is_none() {
+            unstored.storing = unstored.next_batch(last, core);
+        }
+        let Some(batch) = unstored.storing.clone() else { return Ok(()) };
+        let receipts = Arc::clone(&batch.receipts);
         last = core.registry.put_receipts(batch).await?;
-        unstored.last = Some(last);
-        unstored.missed = None;
-        unstored.taken.drain(..receipts.len());
+        (unstored.last, unstored.storing) = (Some(last), None);
         core.calls.loops.log.receipts.stored(&receipts);
     }
-    Ok(())
 }
 
 impl UnstoredReceipts {
-    fn next_batch(&self, after: u64, core: &EngineCore) -> ReceiptBatch {
-        let most = core.policy.audit.receipts_at_once;
-        let receipts = self.taken.iter().take(most).cloned().collect();
+    /// Takes the next ones off; `None` when there are none.
+    fn next_batch(&mut self, after: u64, core: &EngineCore) -> Option<ReceiptBatch> {
+        if self.taken.is_empty() {
+            return None;
+        }
+        let most = self.taken.len().min(core.policy.audit.receipts_at_once);
+        let receipts: Arc<[Receipt]> = self.taken.drain(..most).collect();
         // Those of the same moment may be in the next batch.
         let now = core.time.now();
-        let complete_to = self.taken.get(most).map(|next| next.at).or(self.taken_at).unwrap_or(now);
-        ReceiptBatch { after, receipts, at: now, complete_to, missed: self.missed }
+        let complete_to = self.taken.front().map(|next| next.at).or(self.taken_at).unwrap_or(now);
+        Some(ReceiptBatch { after, receipts, at: now, complete_to, missed: self.missed.take() })
     }
 }
 

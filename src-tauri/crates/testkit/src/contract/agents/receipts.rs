@@ -31,7 +31,7 @@ fn receipt(millis: i64, agent: u128, tool: &str) -> Receipt {
 }
 
 fn batch(after: u64, receipts: Vec<Receipt>) -> ReceiptBatch {
-    ReceiptBatch { after, receipts, at: at(100), complete_to: at(90), missed: None }
+    ReceiptBatch { after, receipts: receipts.into(), at: at(100), complete_to: at(90), missed: None }
 }
 
 async fn notes(registry: &dyn Registry, verb: &str) -> Vec<String> {

@@ -108,7 +108,7 @@ impl MemoryStore {
             return last;
         }
         let rows: Vec<ReceiptRow> =
-            (last + 1..).zip(&batch.receipts).map(|(number, receipt)| row(number, receipt)).collect();
+            (last + 1..).zip(batch.receipts.iter()).map(|(number, receipt)| row(number, receipt)).collect();
         let leaves: Vec<LogHash> = rows.iter().map(leaf).collect();
         let (first, last, root) = (last + 1, last + count(rows.len()), tree_hash(&leaves));
         if let Some(missed) = batch.missed {

@@ -28,6 +28,8 @@ use crate::sqlite::{unsigned, whole};
 const MARK_BYTES: usize = 16;
 /// Bytes of a leaf that are stored with its receipt. They only help to name the receipt that was changed.
 pub(crate) const LEAF_BYTES: usize = 8;
+/// Receipts that are encoded before other work of the thread goes on. Judgement: some tens of microseconds.
+const ENCODED_AT_ONCE: usize = 16;
 /// The part that writes rows about receipts.
 const SELF: Actor = Actor::System("receipts");
 
@@ -39,8 +41,8 @@ pub(crate) struct EncodedReceipt {
     /// Empty where no server has the tool.
     server: Arc<str>,
     tool: Arc<str>,
-    /// Empty where the arguments have no mark.
-    args_mark: Vec<u8>,
+    /// `None` where the arguments have no mark.
+    args_mark: Option<[u8; MARK_BYTES]>,
     verdict: &'static str,
     outcome: &'static str,
     took_ms: u64,
@@ -59,7 +61,7 @@ impl EncodedReceipt {
             agent: ids.agent(receipt.agent),
             server: receipt.server.map(|id| ids.server(id)).unwrap_or_default(),
             tool: Arc::clone(&receipt.tool),
-            args_mark: args_mark.iter().flatten().take(MARK_BYTES).copied().collect(),
+            args_mark: args_mark.and_then(|mark| mark.first_chunk().copied()),
             verdict: receipt.verdict.word(),
             outcome: receipt.outcome.word(),
             took_ms: u64::try_from(receipt.took.as_millis()).unwrap_or(u64::MAX),
@@ -72,6 +74,7 @@ impl EncodedReceipt {
     pub(crate) fn leaf(&self, number: u64) -> Hash {
         let Self { at, agent, server, tool, args_mark, verdict, outcome, took_ms, bytes_in, bytes_out, handle } = self;
         let (at, took_ms, bytes_in, bytes_out) = (*at, *took_ms, *bytes_in, *bytes_out);
+        let args_mark = args_mark.as_ref().map(<[u8; MARK_BYTES]>::as_slice).unwrap_or_default();
         ReceiptFields {
             number,
             at,
@@ -98,7 +101,7 @@ impl EncodedReceipt {
             .with(Arc::clone(&self.agent))
             .with(named(&self.server))
             .with(Arc::clone(&self.tool))
-            .with(Some(self.args_mark.as_slice()).filter(|mark| !mark.is_empty()))
+            .with(self.args_mark.as_ref().map(<[u8; MARK_BYTES]>::as_slice))
             .with(self.verdict)
             .with(self.outcome)
             .with(whole(self.took_ms))
@@ -190,12 +193,16 @@ pub(crate) struct EncodedBatch {
 }
 
 impl EncodedBatch {
-    /// Marks the arguments, which takes as long as parsing them.
-    pub(crate) fn of(sealer: &Sealer, batch: &ReceiptBatch) -> Self {
+    /// Marks the arguments, which takes as long as parsing them: calls that wait for this thread go between.
+    pub(crate) async fn of(sealer: &Sealer, batch: &ReceiptBatch) -> Self {
         let ReceiptBatch { after, receipts, at, complete_to, missed } = batch;
         let mut ids = KnownIds::default();
-        let receipts = receipts.iter().map(|receipt| EncodedReceipt::of(sealer, receipt, &mut ids)).collect();
-        Self { after: *after, receipts, at: *at, complete_to: *complete_to, missed: *missed }
+        let mut encoded = Vec::with_capacity(receipts.len());
+        for part in receipts.chunks(ENCODED_AT_ONCE) {
+            encoded.extend(part.iter().map(|receipt| EncodedReceipt::of(sealer, receipt, &mut ids)));
+            tokio::task::yield_now().await;
+        }
+        Self { after: *after, receipts: encoded, at: *at, complete_to: *complete_to, missed: *missed }
     }
 
     pub(crate) fn count(&self) -> u64 {
