@@ -1,6 +1,7 @@
 //! Whoever has the registry and no key writes its audit log anew, with every hash that needs no key: it is told, the core does
 //! not sign it, and a person who goes on from there leaves a row that says so.
 
+use std::path::Path;
 use std::process::Command;
 
 use tests::home::{Home, wait_for};
@@ -28,6 +29,53 @@ with sqlite3.connect(sys.argv[1]) as registry:
     registry.execute("UPDATE store SET audit_hash = ?, audit_frontier = NULL, verified_mark = NULL", (previous,))
     registry.execute("DELETE FROM audit_nodes")
     registry.execute("DELETE FROM checkpoints")
+"#;
+
+/// Makes one change of many to the rows, by its number, and prints the row at which it is to be found: another value in a column
+/// of row 2, whatever column, or a row that is removed, swapped or put in, also with the hashes that it must have.
+const CHANGES: &str = r#"
+import hashlib, sqlite3, sys
+
+def other(value):
+    if isinstance(value, bytes):
+        return bytes([value[0] ^ 1]) + value[1:]
+    if isinstance(value, int):
+        return value + 1000
+    return chr(ord(value[0]) ^ 1) + value[1:] if value else "x"
+
+def field(value):
+    data = value if isinstance(value, bytes) else str(value).encode()
+    return len(data).to_bytes(8, "big") + data
+
+with sqlite3.connect(sys.argv[1]) as registry:
+    names = [row[1] for row in registry.execute("PRAGMA table_info(audit)")]
+    find = "SELECT * FROM audit WHERE number = ?"
+    second = dict(zip(names, registry.execute(find, (2,)).fetchone()))
+    last = registry.execute("SELECT max(number) FROM audit").fetchone()[0]
+    end = dict(zip(names, registry.execute(find, (last,)).fetchone()))
+    insert = f"INSERT INTO audit ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+    follows = {**second, "number": last + 1, "previous": end["hash"]}
+    fields = ["taskwarden audit 2"] + [follows[name] for name in ("number", "at", "actor", "verb", "subject")]
+    fields += [follows["server"] or "", follows["agent"] or "", follows["commitment"]]
+    follows["hash"] = hashlib.sha256(end["hash"] + b"".join(map(field, fields))).digest()
+    changes = [(2, [(f"UPDATE audit SET {name} = ? WHERE number = 2", (other(second[name]),))]) for name in names]
+    changes += [
+        (2, [("DELETE FROM audit WHERE number = 2", ())]),
+        (last, [("DELETE FROM audit WHERE number = ?", (last,))]),
+        (2, [(f"UPDATE audit SET number = {to} WHERE number = {of}", ()) for of, to in ((2, -1), (3, 2), (-1, 3))]),
+        (3, [
+            ("UPDATE audit SET number = -number WHERE number > 2", ()),
+            ("UPDATE audit SET number = 1 - number WHERE number < 0", ()),
+            (insert, tuple({**second, "number": 3}.values())),
+        ]),
+        (last + 1, [(insert, tuple(follows.values()))]),
+    ]
+    nth = int(sys.argv[2])
+    if nth < len(changes):
+        row, statements = changes[nth]
+        for statement in statements:
+            registry.execute(*statement)
+        print(row, statements[0][0])
 "#;
 
 /// Runs a program on the registry of a core that has ended.
@@ -112,6 +160,44 @@ fn a_row_that_was_verified_before_and_is_changed_later_is_named_by_doctor() {
     assert!(doctor.code == 1 && doctor.out.contains("row 2 of the audit log does not fit"), "{doctor:?}");
 }
 
+/// The row and the words of the change with this number; `None` behind the last one.
+fn change_nth(registry: &Path, nth: usize) -> Option<(u64, String)> {
+    let mut program = Command::new("python3");
+    program.args(["-c", CHANGES]).arg(registry).arg(nth.to_string());
+    let done = program.output().expect("python");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let said = String::from_utf8(done.stdout).expect("text");
+    let (row, what) = said.trim_end().split_once(' ')?;
+    Some((row.parse().expect("a number"), what.to_owned()))
+}
+
+#[test]
+fn a_change_of_any_column_and_a_row_that_is_removed_swapped_or_put_in_is_found_at_its_row() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    for agent in ["ant", "bee", "cat"] {
+        assert_eq!(home.run(["agents", "add", agent]).code, 0);
+    }
+    assert_eq!(home.run(["audit", "checkpoint"]).code, 0);
+    assert_eq!(core.stop(), Some(0), "the core is shut down");
+    let registry = home.data().join("registry.db");
+    let sound = std::fs::read(&registry).expect("the registry");
+    let mut made = 0;
+    while let Some((row, what)) = change_nth(&registry, made) {
+        let verified = home.run(["audit", "verify", "--json"]);
+        assert_eq!(verified.code, 1, "`{what}` is found: {verified:?}");
+        assert_eq!(verified.json()["broken"]["number"], row, "`{what}`: {verified:?}");
+        for left in ["registry.db-wal", "registry.db-shm"] {
+            // What is not there need not go.
+            let _ = std::fs::remove_file(home.data().join(left));
+        }
+        std::fs::write(&registry, &sound).expect("the registry as it was");
+        made += 1;
+    }
+    assert!(made > 20, "{made} changes");
+    assert_eq!(home.run(["audit", "verify"]).code, 0, "as it was it holds");
+}
+
 #[test]
 fn newest_rows_that_were_cut_off_with_their_checkpoints_are_missed() {
     let home = Home::new(PROGRAM);
@@ -119,7 +205,8 @@ fn newest_rows_that_were_cut_off_with_their_checkpoints_are_missed() {
     assert_eq!(home.run(["agents", "add", "ant"]).code, 0);
     let first = home.json(["audit", "checkpoint", "--json"])["size"].as_u64().expect("a size");
     assert_eq!(home.run(["agents", "add", "bee"]).code, 0);
-    home.json(["audit", "checkpoint", "--json"]);
+    let kept = home.path().join("kept.notes").display().to_string();
+    std::fs::write(&kept, home.run(["audit", "checkpoint"]).out).expect("a file");
     assert_eq!(core.stop(), Some(0), "the core is shut down");
     change(
         &home,
@@ -133,4 +220,7 @@ fn newest_rows_that_were_cut_off_with_their_checkpoints_are_missed() {
     let verified = home.run(["audit", "verify"]);
     let word = format!("checkpoints after row {first} were removed");
     assert!(verified.code == 1 && verified.out.contains(&word), "{verified:?}");
+    let verified = home.run(["audit", "verify", "--anchor", &kept]);
+    let told = verified.out.lines().find(|line| line.contains("kept.notes")).unwrap_or_default();
+    assert!(told.contains("Keep a copy of both"), "a checkpoint that was kept covers rows that are gone: {verified:?}");
 }

@@ -185,6 +185,7 @@ async fn whoever_changes_the_audit_log_is_found_at_the_row() {
         ("UPDATE audit SET previous = zeroblob(32) WHERE number = 20", 20),
         ("DELETE FROM audit WHERE number = 20", 20),
         ("DELETE FROM audit WHERE number > 30", 31),
+        ("UPDATE store SET audit_number = 39", 40),
         ("DELETE FROM audit WHERE number <= 10", 1),
         (
             "INSERT INTO audit_segments SELECT 1, 10, zeroblob(32), hash, 0, zeroblob(32) FROM audit WHERE number = 10; \

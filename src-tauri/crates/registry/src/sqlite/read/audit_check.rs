@@ -6,6 +6,8 @@
 //! does not fit it is broken. Rows before it are checked again in rounds (decision 0119). Whoever holds the file and its key can forge all of this (ruling 29), and whoever holds the
 //! file can put back an older copy of the whole of it.
 
+use std::cmp::Ordering;
+
 use domain::ports::{AuditCheck, AuditRecheck, BrokenLink, RegistryError};
 use domain::time::Timestamp;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -188,13 +190,15 @@ impl SqliteRegistry {
         check.rows = chain.upto - begin;
         check.upto = chain.upto;
         (check.erased, check.first_erased) = (chain.erased, chain.first_erased);
-        if check.broken.is_none() && check.rows < u64::from(rows) {
+        if check.broken.is_none() && (check.rows < u64::from(rows) || chain.upto >= last) {
             // Everything that is there was followed; it must be everything that was written.
-            if chain.upto != last {
-                check.broken = Some(BrokenLink { number: chain.upto + 1, why: "the row is missing".into() });
-            } else if last_hash != Some(chain.hash) {
-                check.broken = Some(BrokenLink { number: last, why: "it is not the last row that was written".into() });
-            }
+            let wrong = match chain.upto.cmp(&last) {
+                Ordering::Less => Some((chain.upto + 1, "the row is missing")),
+                Ordering::Greater => Some((last + 1, "it was put in behind the last row that was written")),
+                Ordering::Equal if last_hash == Some(chain.hash) => None,
+                Ordering::Equal => Some((last, "it is not the last row that was written")),
+            };
+            check.broken = wrong.map(|(number, why)| BrokenLink { number, why: why.into() });
         }
         if check.broken.is_none() {
             check.broken = self.verified_fault(&mut snapshot, last).await?;
