@@ -1,9 +1,9 @@
 //! `cargo xtask torture`: the campaigns at full length, and one table of what they found (rulings 35, 39).
 //!
 //! The campaigns are integration tests, which CI samples: kills of the core under people and under agents, steps of the
-//! clock, full disks, servers that die under idle sessions, guessed handles, receipts of calls without a pause. Here they
-//! only get their number and their workers. Each prints one flat JSON object with its figures (`tests/src/torture.rs`); one
-//! that fails does not keep the others from running.
+//! clock, full disks, servers that die under idle sessions, guessed handles, receipts of calls while the core is killed and
+//! at 5,000 calls a second. Here they only get their number and their workers. Each prints one flat JSON object with its
+//! figures (`tests/src/torture.rs`); one that fails does not keep the others from running.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -21,20 +21,24 @@ pub(crate) const KILLS: u32 = 1_000;
 const WORKERS: [u32; 2] = [2, 8];
 
 /// Tests that count rounds, with how many kills of the whole stand for one of their rounds.
-const CAMPAIGNS: [(&str, u32); 5] = [
+const CAMPAIGNS: [(&str, u32); 6] = [
     ("kill::torture_nothing_is_lost_over_many_kills_at_random_moments", 1),
     ("gateway_kill::torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills", 1),
     ("torture_clock::torture_no_decision_waits_for_a_clock_that_steps", 20),
     ("torture_disk::torture_nothing_is_lost_or_done_unseen_while_the_disk_is_full", 20),
     ("torture_sessions::torture_no_session_is_lost_and_no_answer_late_while_servers_die", 20),
+    (
+        "receipts::after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_names_and_none_is_there_twice",
+        10,
+    ),
 ];
 
 /// The build that `cargo xtask test` has made already: another choice of packages would compile their dependencies anew.
 const DEBUG: [&str; 3] = ["--workspace", "--tests", "--quiet"];
 const RELEASE: [&str; 5] = ["--release", "-p", "taskwarden-tests", "--test", "it"];
 
-/// A million guessed handles, and 300,000 calls as fast as agents can make them: only a release build does these in minutes,
-/// so they are a part of the full campaign alone.
+/// A million guessed handles, and 5,000 calls a second for a minute: only a release build does these in minutes, so they are
+/// a part of the full campaign alone.
 const WHOLE: [&str; 2] = [
     "gateway_guess::torture_guessing_handles_brings_one_answer_and_costs_nothing",
     "receipts::receipts_are_the_calls_that_the_server_got_under_a_burst_of_thousands_and_an_orderly_end_loses_none",
