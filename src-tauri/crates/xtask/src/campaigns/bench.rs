@@ -96,7 +96,7 @@ pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<(), Failure> 
     Err(Failure::new(format!("not measured: `{names}`"), "Their sources are missing; restore them with git."))
 }
 
-/// Everything for the whole table; for some parts only the program that ships and theirs.
+/// Everything for the whole table; for some parts only the programs that ship and theirs.
 fn build(workspace: &Workspace, programs: &[&Program], is_whole: bool, browsers: &[&Browser]) -> Result<(), Failure> {
     let needs_page = is_whole || !browsers.is_empty() || programs.iter().any(|program| program.needs_page);
     if needs_page {
@@ -108,6 +108,7 @@ fn build(workspace: &Workspace, programs: &[&Program], is_whole: bool, browsers:
         arguments.extend(["--workspace", "--bins", "--examples"]);
     } else {
         arguments.extend(["-p", "taskwarden-host", "--bin", "taskwarden"]);
+        arguments.extend(["-p", "taskwarden-verify", "--bin", "taskwarden-verify"]);
         for program in programs {
             arguments.extend(["-p", program.package, "--example", program.name]);
             arguments.extend(program.helpers.iter().flat_map(|helper| ["--example", helper]));
