@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
 use tests::home::{Home, wait_for};
 
 use crate::PROGRAM;
@@ -196,6 +197,30 @@ fn a_change_of_any_column_and_a_row_that_is_removed_swapped_or_put_in_is_found_a
     }
     assert!(made > 20, "{made} changes");
     assert_eq!(home.run(["audit", "verify"]).code, 0, "as it was it holds");
+}
+
+#[test]
+fn words_of_a_newer_version_are_verified_and_shown_as_they_stand_and_no_cell_of_a_table_is_a_formula() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    for agent in ["ant", "bee", "cat"] {
+        assert_eq!(home.run(["agents", "add", agent]).code, 0);
+    }
+    assert_eq!(core.stop(), Some(0), "the core is shut down");
+    change(&home, &REWRITE.replace("actor = 'person:mallory'", "actor = '=1+1', verb = 'verbOfTomorrow'"));
+    let _core = home.serve();
+    let begun = home.run(["audit", "checkpoint", "--new-epoch", "--yes"]);
+    assert_eq!(begun.code, 0, "a person goes on from these rows: {begun:?}");
+    let verified = home.run(["audit", "verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let shown = home.json(["audit", "show", "2", "--json"]);
+    assert_eq!((&shown["row"]["verb"], &shown["row"]["fits"]), (&json!("verbOfTomorrow"), &json!(true)), "{shown}");
+    let file = home.path().join("rows").display().to_string();
+    assert_eq!(home.run(["audit", "export", "-o", &file]).code, 0);
+    assert_eq!(home.run(["audit", "verify", &file]).code, 0, "an export with the row is verified");
+    assert_eq!(home.run(["audit", "export", "--format", "csv", "-o", &file]).code, 0);
+    let table = std::fs::read_to_string(&file).expect("a table");
+    assert!(table.contains(",'=1+1,verbOfTomorrow,") && !table.contains(",=1+1"), "{table}");
 }
 
 #[test]
