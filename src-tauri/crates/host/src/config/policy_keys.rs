@@ -214,11 +214,12 @@ numbers! { PAUSE_NAMES set_pauses PausePolicy:
 }
 
 numbers! { AUDIT_NAMES set_audit AuditPolicy:
-    checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows, anchors_max,
-    anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once, export_stubs_max, export_earlier_max,
-    export_part_bytes, receipt_every, receipts_at_once, receipts_per_agent, receipts_waiting, receipt_argument_bytes,
-    receipt_agent_argument_bytes, receipt_tool_bytes, receipts_drain, receipt_batches_checked, sinks_max, sink_gap,
-    sink_rows, sink_bytes, span_events, span_attempts, sink_limit, sink_reply_bytes, sink_headers_max,
+    checkpoint_gap, checkpoint_every, checkpoint_rows, unsigned_told_after, tree_rows_at_once, checked_rows,
+    reverify_limit, anchors_max, anchor_gap, anchor_limit, anchor_again, anchor_tail_bytes, compared_at_once,
+    export_stubs_max, export_earlier_max, export_part_bytes, export_batches_at_once, receipt_every, receipts_at_once,
+    receipts_per_agent, receipts_waiting, receipt_argument_bytes, receipt_agent_argument_bytes, receipt_tool_bytes,
+    receipts_drain, receipt_batches_checked, sinks_max, sink_gap, sink_rows, sink_bytes, span_events, span_attempts,
+    sink_limit, sink_reply_bytes, sink_headers_max,
 }
 
 numbers! { SIGN_IN_NAMES set_sign_in SignInPolicy:
