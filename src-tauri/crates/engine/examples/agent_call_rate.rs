@@ -20,9 +20,9 @@ use domain::budget::window::CountingSettings;
 use domain::ids::{AgentId, ConnectionId, HandleId, HostId, ServerId, UpstreamTaskId};
 use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{
-    Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected,
-    ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, SendPermit, ServerUnit, ToolFacts, Upstream,
-    UpstreamError,
+    Abilities, AgentUnit, AnswerToSend, ArgumentError, ArgumentsDigest, CallError, CallReply, CallRequest, Clock,
+    Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, SendPermit, ServerUnit, ToolFacts,
+    Upstream, UpstreamError,
 };
 use domain::raw_message::RawText;
 use domain::server::{Dialect, Era, Negotiated, Server};
@@ -217,6 +217,7 @@ fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
         server: bench.server,
         tool: Arc::clone(tool),
         arguments: arguments.clone(),
+        digest: ArgumentsDigest::of(arguments.clone()),
         agent_params: None,
         continuation: None,
         trace: None,

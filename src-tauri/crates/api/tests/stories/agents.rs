@@ -7,7 +7,7 @@ use api::dto::HeldWhy;
 use api::feed::frame::SubscribeInput;
 use domain::agent::TokenDigest;
 use domain::ids::AgentId;
-use domain::ports::Abilities;
+use domain::ports::{Abilities, ArgumentsDigest};
 use domain::task::payload::Payload;
 use engine::{AgentCall, CallOutcome, HangUp};
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ pub(crate) async fn made(world: &World, agent: AgentId, tool: &str) -> CallOutco
         server,
         tool: tool.into(),
         arguments: Payload::new("{}"),
+        digest: ArgumentsDigest::of(Payload::new("{}")),
         agent_params: None,
         continuation: None,
         trace: None,

@@ -14,34 +14,46 @@ use crate::ports::registry::error::RegistryError;
 use crate::task::payload::Payload;
 use crate::time::Timestamp;
 
-/// The hex SHA-256 of a call's canonical arguments, computed when somebody asks for it: most calls end before that.
-/// Clones share it.
+/// The hex SHA-256 of a call's canonical arguments, computed when somebody asks for it and then once: clones share it.
 #[derive(Clone)]
-pub struct ArgumentsDigest(Arc<DigestSource>);
-
-struct DigestSource {
+pub struct ArgumentsDigest {
+    /// What it is computed from; `None` where it was known when this was made.
     arguments: Option<Payload>,
-    digest: OnceLock<Arc<str>>,
+    digest: Arc<OnceLock<Arc<str>>>,
 }
 
 impl ArgumentsDigest {
     /// The digest of these arguments.
     #[must_use]
     pub fn of(arguments: Payload) -> Self {
-        Self(Arc::new(DigestSource { arguments: Some(arguments), digest: OnceLock::new() }))
+        Self { arguments: Some(arguments), digest: Arc::default() }
+    }
+
+    /// The same digest for who asks later: it keeps no message alive, only the arguments where it is not computed yet.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let is_known = self.digest.get().is_some();
+        let arguments = self.arguments.as_ref().filter(|_| !is_known).map(Payload::detached);
+        Self { arguments, digest: Arc::clone(&self.digest) }
+    }
+
+    /// Bytes of the arguments that this keeps.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.arguments.as_ref().map_or(0, |arguments| arguments.as_str().len())
     }
 
     /// The hex digits.
     #[must_use]
     pub fn get(&self) -> &Arc<str> {
-        self.0.digest.get_or_init(|| self.0.arguments.as_ref().map_or_else(|| "".into(), arguments_digest))
+        self.digest.get_or_init(|| self.arguments.as_ref().map_or_else(|| "".into(), arguments_digest))
     }
 }
 
 impl From<&str> for ArgumentsDigest {
     /// A digest that was computed before.
     fn from(digest: &str) -> Self {
-        Self(Arc::new(DigestSource { arguments: None, digest: OnceLock::from(Arc::from(digest)) }))
+        Self { arguments: None, digest: Arc::new(OnceLock::from(Arc::from(digest))) }
     }
 }
 

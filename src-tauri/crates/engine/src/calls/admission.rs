@@ -259,7 +259,7 @@ fn may_join_earlier(core: &EngineCore, call: &AgentCall, rules: &ResolvedRule) -
 
 /// The earlier call that this one joins, if any.
 async fn join_earlier(core: &Arc<EngineCore>, call: &AgentCall) -> Result<Option<CallOutcome>, EngineError> {
-    let job = || JobKey::of(call.server, &call.tool, &arguments_digest(&call.arguments));
+    let job = || JobKey::of(call.server, &call.tool, call.digest.get());
     while let Some(id) = core.calls.dedup.take(call.agent, job) {
         let known = core.ledger.load(id).await?;
         if known.is_some_and(|handle| may_join(core, &handle, core.time.now())) {

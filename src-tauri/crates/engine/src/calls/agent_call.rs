@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::{Abilities, CallListener, Continuation};
+use domain::ports::{Abilities, ArgumentsDigest, CallListener, Continuation};
 use domain::task::payload::Payload;
 
 use crate::budget::Conversation;
@@ -24,6 +24,8 @@ pub struct AgentCall {
     pub tool: Arc<str>,
     /// A JSON object, as it came.
     pub arguments: Payload,
+    /// The digest of the arguments, for whoever wants it.
+    pub digest: ArgumentsDigest,
     /// The agent's own `params` object, whose other members are forwarded.
     pub agent_params: Option<Payload>,
     /// Answers to a round of questions that was relayed to the agent.

@@ -109,7 +109,7 @@ async fn record(
     reason: GateReason,
 ) -> Result<HandleId, EngineError> {
     let now = core.time.now();
-    let digest = arguments_digest(&call.arguments);
+    let digest = Arc::clone(call.digest.get());
     let job = JobKey::of(call.server, &call.tool, &digest);
     let lineage = lineage::of(core, &call, &job).await;
     let id = HandleId::from_random(core.time.random.bits());

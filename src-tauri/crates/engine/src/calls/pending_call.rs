@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use domain::audit::Actor;
 use domain::ids::{HandleId, JobKey, PersonId};
-use domain::ports::{
-    ArgumentsDigest, CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError,
-};
+use domain::ports::{CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError};
 use domain::rule::{AudienceRule, ResolvedRule};
 use domain::server::halt::HaltedWork;
 use domain::task::{Home, NewCall, TaskHandle, TaskRunLimits, Transition};
@@ -47,7 +45,6 @@ pub(crate) struct PendingCall {
     id: HandleId,
     call: AgentCall,
     rules: ResolvedRule,
-    digest: ArgumentsDigest,
     began: Timestamp,
     /// Taken when the call goes on without its caller. The mutex is never locked: it only makes the call `Sync`.
     reply: Mutex<Option<ReplyFuture>>,
@@ -75,20 +72,19 @@ impl PendingCall {
             listener: call.listener.clone(),
             permit: in_flight.permit(),
         };
-        let digest = ArgumentsDigest::of(call.arguments.clone());
         core.intents.begin(CallIntent {
             id,
             server: call.server,
             seat: connection.key.seat,
             agent: call.agent,
             tool: Arc::clone(&call.tool),
-            arguments_digest: digest.clone(),
+            arguments_digest: call.digest.clone(),
             at: began,
             host: core.host,
         });
         let reply = call_reply::reply_to(core, &connection, &in_flight, request);
         let (core, reply) = (Arc::clone(core), Mutex::new(Some(reply)));
-        Self { core, connection, in_flight, lease, id, call, rules, digest, began, reply }
+        Self { core, connection, in_flight, lease, id, call, rules, began, reply }
     }
 
     /// Waits for the reply; `None` when the call must have a row before it comes.
@@ -284,7 +280,7 @@ impl PendingCall {
             by: Actor::Agent(call.agent),
             tool: Arc::clone(&call.tool),
             arguments: call.arguments.clone(),
-            arguments_digest: Arc::clone(self.digest.get()),
+            arguments_digest: Arc::clone(call.digest.get()),
             usual: lineage.usual,
             usual_late_min: core.policy.usual_late_min,
             limit: call.limit,
@@ -320,7 +316,7 @@ impl PendingCall {
     }
 
     fn job(&self) -> JobKey {
-        JobKey::of(self.call.server, &self.call.tool, self.digest.get())
+        JobKey::of(self.call.server, &self.call.tool, self.call.digest.get())
     }
 
     /// Whether a reply may go to its agent without a row when there can be none.
@@ -402,7 +398,6 @@ impl Drop for PendingCall {
             id: self.id,
             call: self.call.clone(),
             rules: self.rules,
-            digest: self.digest.clone(),
             began: self.began,
             reply: Mutex::new(None),
         };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::Receipt;
+use domain::ports::{ArgumentsDigest, Receipt};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 
@@ -52,7 +52,7 @@ impl Engine {
             server,
             tool: Arc::from(cut(tool, core.policy.audit.receipt_tool_bytes)),
             bytes_in: arguments.as_ref().map_or(0, Payload::bytes),
-            arguments,
+            arguments: arguments.map(ArgumentsDigest::of),
             verdict,
             outcome,
             took,
@@ -75,7 +75,8 @@ struct OpenCall {
     agent: AgentId,
     server: ServerId,
     tool: Arc<str>,
-    arguments: Payload,
+    arguments: ArgumentsDigest,
+    bytes_in: u64,
     began: Instant,
 }
 
@@ -87,7 +88,8 @@ impl<'a> OpenReceipt<'a> {
             agent: call.agent,
             server: call.server,
             tool: Arc::clone(&call.tool),
-            arguments: call.arguments.clone(),
+            arguments: call.digest.clone(),
+            bytes_in: call.arguments.bytes(),
             began: Instant::now(),
         };
         Self { core, call: Some(call) }
@@ -99,7 +101,9 @@ impl<'a> OpenReceipt<'a> {
     }
 
     fn leave_with(&mut self, answer: ReceiptAnswer) {
-        let Some(OpenCall { calls, agent, server, tool, arguments, began }) = self.call.take() else { return };
+        let Some(OpenCall { calls, agent, server, tool, arguments, bytes_in, began }) = self.call.take() else {
+            return;
+        };
         let ReceiptAnswer { verdict, outcome, bytes_out, handle } = answer;
         let most = self.core.policy.audit.receipt_tool_bytes;
         let tool = if tool.len() > most { Arc::from(cut(&tool, most)) } else { tool };
@@ -108,7 +112,7 @@ impl<'a> OpenReceipt<'a> {
             agent,
             server: Some(server),
             tool,
-            bytes_in: arguments.bytes(),
+            bytes_in,
             arguments: Some(arguments),
             verdict,
             outcome,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::agent::{Agent, TokenDigest};
 use domain::budget::window::CountingSettings;
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::{Abilities, AgentUnit, CallReply, RuleUnit};
+use domain::ports::{Abilities, AgentUnit, ArgumentsDigest, CallReply, RuleUnit};
 use domain::rule::{Rule, RuleScope};
 use domain::task::TaskHandle;
 use domain::task::payload::Payload;
@@ -32,6 +32,7 @@ pub(crate) fn call(agent: AgentId, server: ServerId, tool: &str) -> AgentCall {
         server,
         tool: Arc::from(tool),
         arguments: Payload::new("{}"),
+        digest: ArgumentsDigest::of(Payload::new("{}")),
         agent_params: None,
         continuation: None,
         trace: None,
@@ -43,6 +44,12 @@ pub(crate) fn call(agent: AgentId, server: ServerId, tool: &str) -> AgentCall {
         own_task: false,
         hang_up: HangUp::Keep,
     }
+}
+
+/// Gives the call other arguments.
+pub(crate) fn set_arguments(call: &mut AgentCall, arguments: impl Into<String>) {
+    call.arguments = Payload::new(arguments.into());
+    call.digest = ArgumentsDigest::of(call.arguments.clone());
 }
 
 impl World {

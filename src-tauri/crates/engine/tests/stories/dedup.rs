@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use domain::rule::{RepeatRule, RuleScope};
-use domain::task::payload::Payload;
 use domain::task::status::{Phase, ServerView};
 use domain::task::{AgentView, agent_view};
 use engine::{CallOutcome, HangUp};
 use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
 
-use crate::agent_world::{call, plain, rule};
+use crate::agent_world::{call, plain, rule, set_arguments};
 use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -68,10 +67,10 @@ async fn only_the_same_agent_with_the_same_arguments_joins_and_only_once() {
     world.engine.hung_up(task, HangUp::Keep).await;
     world.handle_of(call(stranger, id, "slow")).await;
     let mut other = call(agent, id, "slow");
-    other.arguments = Payload::new("{\"a\":1}");
+    set_arguments(&mut other, "{\"a\":1}");
     world.handle_of(other).await;
     let mut spelled = call(agent, id, "slow");
-    spelled.arguments = Payload::new(" { } ");
+    set_arguments(&mut spelled, " { } ");
     let joined = world.engine.agent_call(spelled).await.expect("the call is made");
     assert_eq!(joined, CallOutcome::Joined(task), "spelling does not matter");
     world.handle_of(call(agent, id, "slow")).await;

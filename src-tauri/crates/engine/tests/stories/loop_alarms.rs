@@ -8,14 +8,13 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::rule::{LimitKind, RuleScope, RunAction, SameCallLimit};
 use domain::task::decider::Decider;
-use domain::task::payload::Payload;
 use domain::task::status::{Phase, ServerView};
 use engine::EngineError;
 use futures::StreamExt;
 use testkit::build::{http_server, person};
 use testkit::scripted::{EngineAction, ScriptedServer};
 
-use crate::agent_world::{call, plain, rule};
+use crate::agent_world::{call, plain, rule, set_arguments};
 use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,7 +40,7 @@ impl Loop {
         for number in 0..many {
             self.scripted.reply(tool, Duration::ZERO, Ok(plain(&format!("result {number}"))));
             let mut made = call(self.agent, self.server, tool);
-            made.arguments = Payload::new(arguments(number));
+            set_arguments(&mut made, arguments(number));
             self.world.engine.agent_call(made).await.expect("the call is made");
             self.world.pass(10 * SECOND).await;
         }
@@ -62,7 +61,7 @@ impl Loop {
     async fn waiting(&self, page: u32) -> HandleId {
         self.scripted.reply("search", Duration::ZERO, Ok(plain("found")));
         let mut made = call(self.agent, self.server, "search");
-        made.arguments = Payload::new(format!(r#"{{"q":"orders","page":{page}}}"#));
+        set_arguments(&mut made, format!(r#"{{"q":"orders","page":{page}}}"#));
         let id = self.world.handle_of(made).await;
         let waits = self.world.handle(id).await;
         assert!(matches!(waits.view, ServerView::Gated { .. }), "{waits:?}");
@@ -182,7 +181,7 @@ async fn many_calls_in_flight_at_once_raise_an_alarm_of_the_agent() {
     for number in 0..8 {
         made.scripted.reply("slow", 30 * SECOND, Ok(plain("done")));
         let mut slow = call(made.agent, made.server, "slow");
-        slow.arguments = Payload::new(format!(r#"{{"part":{number}}}"#));
+        set_arguments(&mut slow, format!(r#"{{"part":{number}}}"#));
         begun.push(made.world.begin(slow));
     }
     made.world.pass(2 * SECOND).await;
@@ -265,7 +264,7 @@ async fn an_alarm_that_cancels_ends_the_open_calls_of_its_agent_and_names_itself
     for number in 0..4 {
         made.scripted.reply("slow", QUIET, Ok(plain("done")));
         let mut slow = call(made.agent, made.server, "slow");
-        slow.arguments = Payload::new(format!(r#"{{"part":{number}}}"#));
+        set_arguments(&mut slow, format!(r#"{{"part":{number}}}"#));
         begun.push(made.world.begin(slow));
     }
     made.world.pass(5 * SECOND).await;

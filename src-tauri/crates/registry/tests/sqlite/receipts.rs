@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::RetentionPolicy;
-use domain::ports::{BrokenReceipt, Receipt, ReceiptBatch, ReceiptCheck, ReceiptStore, Registry};
+use domain::ports::{ArgumentsDigest, BrokenReceipt, Receipt, ReceiptBatch, ReceiptCheck, ReceiptStore, Registry};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use registry::SqliteRegistry;
@@ -20,7 +20,7 @@ fn receipt(number: i64) -> Receipt {
         agent: AgentId::from_random(u128::try_from(number % 3).expect("a number")),
         server: Some(ServerId::from_random(9)),
         tool: "search_the_documentation".into(),
-        arguments: Some(Payload::new(format!("{{\"page\":{number}}}"))),
+        arguments: Some(ArgumentsDigest::of(Payload::new(format!("{{\"page\":{number}}}")))),
         verdict: ReceiptVerdict::Allowed,
         outcome: ReceiptOutcome::Result,
         took: Duration::from_millis(12),

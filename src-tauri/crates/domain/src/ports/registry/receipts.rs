@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use crate::audit::receipt::{MissedReceipts, ReceiptOutcome, ReceiptVerdict};
 use crate::ids::{AgentId, HandleId, ServerId};
-use crate::ports::{LogHash, PortFuture, RegistryError};
-use crate::task::payload::Payload;
+use crate::ports::{ArgumentsDigest, LogHash, PortFuture, RegistryError};
 use crate::time::Timestamp;
 
 /// The receipt of one call.
@@ -23,7 +22,7 @@ pub struct Receipt {
     /// The server's name for the tool, or the one that the agent used where no server has it; cut to `receipt_tool_bytes`.
     pub tool: Arc<str>,
     /// What its mark is made of; `None` when too many arguments waited, or the call had none that read.
-    pub arguments: Option<Payload>,
+    pub arguments: Option<ArgumentsDigest>,
     pub verdict: ReceiptVerdict,
     pub outcome: ReceiptOutcome,
     /// From the call to the first answer.

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use domain::audit::receipt::MissedReceipts;
 use domain::policy::AuditPolicy;
-use domain::ports::Receipt;
-use domain::task::payload::Payload;
+use domain::ports::{ArgumentsDigest, Receipt};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -87,8 +86,8 @@ impl ReceiptQueue {
     }
 }
 
-fn size(arguments: Option<&Payload>) -> usize {
-    arguments.map_or(0, |arguments| arguments.as_str().len())
+fn size(arguments: Option<&ArgumentsDigest>) -> usize {
+    arguments.map_or(0, ArgumentsDigest::kept_bytes)
 }
 
 impl AgentReceipts {
@@ -117,10 +116,16 @@ impl AgentReceipts {
         self.all.open.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// The arguments in memory of their own, so that they keep no message alive; `None` where there is no room for them.
-    fn kept(&self, arguments: Option<Payload>, waiting: &mut AgentWaiting, policy: &AuditPolicy) -> Option<Payload> {
-        let arguments = arguments?;
-        let bytes = size(Some(&arguments));
+    /// The arguments in memory of their own, so that they keep no message alive, and none where their digest is known; `None`
+    /// where there is no room for them.
+    fn kept(
+        &self,
+        arguments: Option<ArgumentsDigest>,
+        waiting: &mut AgentWaiting,
+        policy: &AuditPolicy,
+    ) -> Option<ArgumentsDigest> {
+        let arguments = arguments?.detached();
+        let bytes = arguments.kept_bytes();
         let of_agent = waiting.argument_bytes.checked_add(bytes)?;
         if of_agent > policy.receipt_agent_argument_bytes
             || !self.all.takes_arguments(bytes, policy.receipt_argument_bytes)
@@ -128,7 +133,7 @@ impl AgentReceipts {
             return None;
         }
         waiting.argument_bytes = of_agent;
-        Some(arguments.detached())
+        Some(arguments)
     }
 
     pub(super) fn take(&self) -> AgentTaken {
@@ -164,6 +169,7 @@ mod tests {
 
     use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
     use domain::ids::AgentId;
+    use domain::task::payload::Payload;
 
     use super::*;
 
@@ -173,7 +179,7 @@ mod tests {
             agent: AgentId::from_random(1),
             server: None,
             tool: "search".into(),
-            arguments: Some(Payload::new(arguments)),
+            arguments: Some(ArgumentsDigest::of(Payload::new(arguments))),
             verdict: ReceiptVerdict::Allowed,
             outcome: ReceiptOutcome::Result,
             took: Duration::ZERO,
@@ -236,6 +242,20 @@ mod tests {
         add(&all, &other, "12345", 4);
         let taken = other.take();
         assert_eq!(size(taken.receipts[0].arguments.as_ref()), 5, "what was stored makes room");
+    }
+
+    #[test]
+    fn a_receipt_whose_digest_is_known_waits_without_arguments_and_has_its_mark_all_the_same() {
+        let (all, [one, _]) = agents();
+        let digest = ArgumentsDigest::of(Payload::new("too long for the room"));
+        let known = Arc::clone(digest.get());
+        all.call_began();
+        one.add(Receipt { arguments: Some(digest), ..receipt("") }, || Timestamp::EPOCH, &policy());
+        let taken = one.take();
+        let waited = taken.receipts[0].arguments.as_ref().expect("what its mark is made of");
+        assert_eq!((waited.kept_bytes(), waited.get()), (0, &known));
+        all.stored(&taken.receipts);
+        assert!(all.is_empty());
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ports::{AnswerToSend, CallListener, Continuation};
+use domain::ports::{AnswerToSend, ArgumentsDigest, CallListener, Continuation};
 use domain::task::TaskHandle;
 use domain::task::input_request::{AnswerAction, AskDoor};
 use domain::task::payload::Payload;
@@ -165,6 +165,7 @@ pub(crate) fn agent_call(
         place: Some(engine::Conversation::new(context.agent, context.server, context.session_name.as_deref())),
         server: target.server,
         tool: Arc::clone(&target.tool),
+        digest: ArgumentsDigest::of(arguments.clone()),
         arguments,
         agent_params: whole.map(|whole| identities::call_to_server(context, whole)),
         trace: params.get("_meta").and_then(trace_of),

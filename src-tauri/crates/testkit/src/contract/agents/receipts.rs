@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::audit::receipt::{MissedReceipts, ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::ports::{
-    AuditFilter, AuditOrder, AuditQuery, Receipt, ReceiptBatch, ReceiptFilter, ReceiptQuery, Registry,
+    ArgumentsDigest, AuditFilter, AuditOrder, AuditQuery, Receipt, ReceiptBatch, ReceiptFilter, ReceiptQuery, Registry,
 };
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
@@ -20,7 +20,7 @@ fn receipt(millis: i64, agent: u128, tool: &str) -> Receipt {
         agent: AgentId::from_random(agent),
         server: Some(ServerId::from_random(88)),
         tool: tool.into(),
-        arguments: Some(Payload::new("{\"a\":1,\"b\":2}")),
+        arguments: Some(ArgumentsDigest::of(Payload::new("{\"a\":1,\"b\":2}"))),
         verdict: ReceiptVerdict::Allowed,
         outcome: ReceiptOutcome::Result,
         took: Duration::from_millis(7),
@@ -49,7 +49,8 @@ async fn numbers(registry: &dyn Registry, filter: ReceiptFilter, before: Option<
 pub(crate) async fn check(registry: &dyn Registry) {
     assert_eq!(registry.begin_receipts(at(0)).await, Ok(0), "there is no receipt");
     assert!(notes(registry, "receiptsMissing").await.is_empty(), "and nothing can be missing");
-    let other_order = Receipt { arguments: Some(Payload::new("{\"b\":2, \"a\":1}")), ..receipt(2, 91, "search") };
+    let arguments = Some(ArgumentsDigest::of(Payload::new("{\"b\":2, \"a\":1}")));
+    let other_order = Receipt { arguments, ..receipt(2, 91, "search") };
     let refused = Receipt {
         server: None,
         arguments: None,

@@ -7,7 +7,7 @@ use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::policy::RetentionPolicy;
 use domain::ports::{
     BrokenReceipt, LogHash, PortFuture, Receipt, ReceiptBatch, ReceiptCheck, ReceiptFilter, ReceiptQuery, ReceiptRow,
-    ReceiptRows, ReceiptStore, RegistryError, StoredBatch, arguments_digest,
+    ReceiptRows, ReceiptStore, RegistryError, StoredBatch,
 };
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
@@ -55,7 +55,7 @@ fn row(number: u64, receipt: &Receipt) -> ReceiptRow {
         agent: receipt.agent.to_string(),
         server: text(receipt.server.map(|id| id.to_string())),
         tool: receipt.tool.as_ref().to_owned(),
-        args_mark: receipt.arguments.as_ref().map(|arguments| mark(&arguments_digest(arguments))),
+        args_mark: receipt.arguments.as_ref().map(|arguments| mark(arguments.get())),
         verdict: receipt.verdict.word().to_owned(),
         outcome: receipt.outcome.word().to_owned(),
         took_ms: u64::try_from(receipt.took.as_millis()).unwrap_or(u64::MAX),

@@ -10,7 +10,7 @@ use domain::audit::receipt::MissedReceipts;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::digest::hex;
 use domain::ids::{AgentId, ServerId};
-use domain::ports::{Receipt, ReceiptBatch, ReceiptRow, arguments_digest};
+use domain::ports::{Receipt, ReceiptBatch, ReceiptRow};
 use domain::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub(crate) struct EncodedReceipt {
 impl EncodedReceipt {
     fn of(sealer: &Sealer, receipt: &Receipt, ids: &mut KnownIds) -> Self {
         let mark = |digest: &str| sealer.mark(&[b"call arguments", digest.as_bytes()]);
-        let args_mark = receipt.arguments.as_ref().map(|arguments| mark(&arguments_digest(arguments)));
+        let args_mark = receipt.arguments.as_ref().map(|arguments| mark(arguments.get()));
         Self {
             at: receipt.at.as_millis(),
             agent: ids.agent(receipt.agent),
@@ -193,7 +193,7 @@ pub(crate) struct EncodedBatch {
 }
 
 impl EncodedBatch {
-    /// Marks the arguments, which takes as long as parsing them: calls that wait for this thread go between.
+    /// Marks the arguments, which may take as long as parsing them: calls that wait for this thread go between.
     pub(crate) async fn of(sealer: &Sealer, batch: &ReceiptBatch) -> Self {
         let ReceiptBatch { after, receipts, at, complete_to, missed } = batch;
         let mut ids = KnownIds::default();
