@@ -80,6 +80,41 @@ async fn checkpoints_hold_against_the_rows_whatever_the_stretches() {
     assert_eq!((recent.compared, recent.broken), (1, None), "the recent ones begin at the checkpoint of row 300");
 }
 
+/// Compares the rows of a range, with 200 rows in each stretch.
+async fn compared_range(registry: &SqliteRegistry, first: u64, last: u64) -> TreeCheck {
+    let mut start = TreeStart::Before(first);
+    loop {
+        let found = registry.check_tree(start, 200).await.expect("it can be read");
+        let is_proven = found.proven.is_some_and(|(size, _)| size >= last);
+        match found.next.clone() {
+            Some(next) if found.broken.is_none() && !is_proven => start = TreeStart::After(next),
+            _ => return found,
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_of_a_range_are_compared_without_those_before_and_behind_it() {
+    for (changed, broken) in [(100, None), (700, Some(1_200)), (1_700, None)] {
+        let home = Home::new();
+        let registry = home.open().await;
+        for size in [600, 1_200, 1_800] {
+            record(&registry, 600).await;
+            assert_eq!(sign(&registry, 1).await, size);
+        }
+        registry.close().await;
+        meddle(&home.path(), &format!("UPDATE audit SET hash = zeroblob(32) WHERE number = {changed}")).await;
+        let registry = home.open().await;
+        let found = compared_range(&registry, 601, 1_200).await;
+        assert_eq!(found.broken.map(|broken| broken.size), broken, "row {changed} is another one");
+        if broken.is_none() {
+            assert_eq!(found.proven.map(|(size, _)| size), Some(1_200), "the range holds");
+        }
+        assert!(compared(&registry, 1_000).await.broken.is_some(), "all rows do not");
+        registry.close().await;
+    }
+}
+
 #[tokio::test]
 async fn what_was_signed_in_an_earlier_epoch_holds_in_the_next_one() {
     let home = Home::new();

@@ -98,6 +98,7 @@ impl MemoryStore {
             newest,
             epoch: LogEpoch::of(&self.signed.origin()).number,
             upto: newest,
+            proven: None,
             broken: broken.map(|one| BrokenCheckpoint { size: one.size, why: "the rows are others".into() }),
             next: None,
         }

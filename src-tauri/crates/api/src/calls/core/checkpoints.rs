@@ -3,7 +3,7 @@
 //! The engine and the registry make and compare them; the formats are in `docs/audit.md`.
 
 use domain::audit::Verb;
-use domain::ports::TreeStart;
+use domain::ports::{BrokenCheckpoint, LeafSpan, TreeCheck, TreeStart};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use ts_rs::TS;
@@ -97,6 +97,39 @@ impl Api {
                         next: next.as_deref().map(hex),
                     });
                 }
+            }
+        }
+    }
+}
+
+impl Api {
+    /// Why an export of these rows would prove nothing; `None` where they are those that were signed, and the newest checkpoint
+    /// is what was signed last. Rows elsewhere are not read: it takes as long as the range is, however long the log.
+    pub(crate) async fn range_fault(&self, first: u64, last: u64) -> Result<Option<BrokenCheckpoint>, ApiError> {
+        let policy = &self.policy.audit;
+        let newest = self.compared(TreeStart::Recent, policy.checked_rows, u64::MAX).await?;
+        if newest.broken.is_some() {
+            return Ok(newest.broken);
+        }
+        let range = self.compared(TreeStart::Before(first), policy.tree_rows_at_once, last).await?;
+        let Some((size, root)) = range.proven.filter(|(size, _)| range.broken.is_none() && *size >= last) else {
+            return Ok(range.broken);
+        };
+        // Proofs are made from the stored tree, which has to lead through the same root.
+        let stored = self.registry.tree_roots(vec![LeafSpan { begin: 0, end: size }]).await?;
+        let is_same = stored.first().is_some_and(|stored| *stored == Some(root));
+        let why = "the stored tree is not that of the rows up to it";
+        Ok((!is_same).then(|| BrokenCheckpoint { size, why: why.into() }))
+    }
+
+    /// Compares checkpoints from here until one holds that covers this row, until one does not hold, or to the end.
+    async fn compared(&self, mut start: TreeStart, rows: u32, last: u64) -> Result<TreeCheck, ApiError> {
+        loop {
+            let check = self.registry.check_tree(start, rows).await?;
+            let is_proven = check.proven.is_some_and(|(size, _)| size >= last);
+            match check.next.clone() {
+                Some(next) if check.broken.is_none() && !is_proven => start = TreeStart::After(next),
+                Some(_) | None => return Ok(check),
             }
         }
     }

@@ -8,7 +8,7 @@ mod csv_lines;
 mod lines;
 
 use domain::audit::Verb;
-use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows};
+use domain::ports::{AuditFilter, AuditOrder, AuditQuery, AuditRow, AuditRows, BrokenCheckpoint};
 use domain::time::Timestamp;
 use engine::otlp_lines;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,6 @@ use verify::tree::LeafRange;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::calls::core::audit::AuditFilterDto;
-use crate::calls::core::checkpoints::VerifyTree;
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
 
@@ -263,7 +262,7 @@ impl Api {
             return Err(too_large(range, self.policy.audit.export_stubs_max));
         }
         if format.has_proof() {
-            self.check_rows_are_signed(caller).await?;
+            self.check_rows_are_signed(first, last).await?;
         }
         let note = format!(
             "{}: {matching} of rows {first} to {last}, filter {}",
@@ -295,25 +294,15 @@ impl Api {
         Ok(ExportBegun { proves: proves(format, &filter, gaps, first, last), next, first, last, matching, text })
     }
 
-    /// Compares all rows with what was signed of them, so that the file says only of rows that they are proven which are.
-    async fn check_rows_are_signed(&self, caller: &Caller) -> Result<(), ApiError> {
-        let mut input = VerifyTree { whole: true, after: None };
-        loop {
-            let found = self.audit_verify_tree(caller, input).await?;
-            if let Some(broken) = found.broken {
-                let (row, why) = (broken.number, broken.why);
-                return Err(ApiError::new(
-                    Code::Failed,
-                    format!("the log proves nothing: the checkpoint of row {row} does not hold: {why}"),
-                    "Keep a copy of the data folder as evidence; `taskwarden audit verify --anchor PLACE` compares the rows \
-                     with kept checkpoints. `--format csv` writes a copy to read.",
-                ));
-            }
-            match found.next {
-                Some(next) => input = VerifyTree { whole: true, after: Some(next) },
-                None => return Ok(()),
-            }
-        }
+    /// Compares the rows with what was signed of them, so that the file says only of rows that they are proven which are.
+    async fn check_rows_are_signed(&self, first: u64, last: u64) -> Result<(), ApiError> {
+        let Some(BrokenCheckpoint { size, why }) = self.range_fault(first, last).await? else { return Ok(()) };
+        Err(ApiError::new(
+            Code::Failed,
+            format!("the log proves nothing: the checkpoint of row {size} does not hold: {why}"),
+            "Keep a copy of the data folder as evidence; `taskwarden audit verify --anchor PLACE` compares the rows with kept \
+             checkpoints. `--format csv` writes a copy to read.",
+        ))
     }
 
     /// Why no row matches: the one condition that hides them, if there is one.

@@ -181,6 +181,8 @@ pub enum TreeStart {
     First,
     /// At a checkpoint so many rows before the newest one, or at the first row.
     Recent,
+    /// At the newest checkpoint that does not cover this row, or at the first row.
+    Before(u64),
     /// Where the comparison before this one stopped.
     After(Vec<u8>),
 }
@@ -203,6 +205,8 @@ pub struct TreeCheck {
     pub epoch: u32,
     /// The last row that was read.
     pub upto: u64,
+    /// The last checkpoint of this read whose root the rows give: its size and root.
+    pub proven: Option<(u64, LogHash)>,
     /// The first checkpoint that does not hold.
     pub broken: Option<BrokenCheckpoint>,
     /// Where the comparison goes on; `None` at the end.

@@ -57,6 +57,18 @@ impl SignedLog {
         let why = self.fault(checkpoint).or_else(contradicts)?;
         Some(BrokenCheckpoint { size: checkpoint.size, why })
     }
+
+    /// Adds a checkpoint to a comparison, unless one before it does not hold.
+    fn take(&self, check: &mut TreeCheck, checkpoint: &Checkpoint, rows: &Frontier) {
+        check.compared += 1;
+        if check.broken.is_some() {
+            return;
+        }
+        check.broken = self.compare(checkpoint, rows);
+        if check.broken.is_none() && rows.root() == checkpoint.root {
+            check.proven = Some((checkpoint.size, checkpoint.root));
+        }
+    }
 }
 
 /// Checkpoints with sizes from `first` to `last`, the smallest first.
@@ -125,8 +137,7 @@ impl SqliteRegistry {
         let found = checkpoints(&mut snapshot, begin + skipped, begin + u64::from(rows)).await.map_err(failed())?;
         let mut wanted = found.into_iter().peekable();
         while let Some(checkpoint) = wanted.next_if(|checkpoint| checkpoint.size == frontier.size()) {
-            check.compared += 1;
-            check.broken = check.broken.or_else(|| signed.compare(&checkpoint, &frontier));
+            signed.take(&mut check, &checkpoint, &frontier);
         }
         for (number, hash) in row_hashes(&mut snapshot, begin, rows).await.map_err(failed())? {
             if check.broken.is_some() || number != frontier.size() + 1 {
@@ -134,8 +145,7 @@ impl SqliteRegistry {
             }
             frontier.push(leaf_hash(&hash.0), |_, _| {});
             while let Some(checkpoint) = wanted.next_if(|checkpoint| checkpoint.size == number) {
-                check.compared += 1;
-                check.broken = check.broken.or_else(|| signed.compare(&checkpoint, &frontier));
+                signed.take(&mut check, &checkpoint, &frontier);
             }
         }
         snapshot.rollback().await.map_err(failed())?;
@@ -164,19 +174,18 @@ impl SqliteRegistry {
         recent: u64,
     ) -> Result<Option<Frontier>, RegistryError> {
         let failed = || self.base.failed("read the tree of the audit log");
-        let before_first = first.saturating_sub(1);
-        let size = match start {
+        let at_most = match start {
             TreeStart::After(place) => return Ok(Frontier::from_bytes(&place)),
-            TreeStart::First => before_first,
-            TreeStart::Recent => {
-                let size: Option<i64> = sqlx::query_scalar("SELECT max(size) FROM checkpoints WHERE size <= ?")
-                    .bind(whole(recent))
-                    .fetch_one(&mut *connection)
-                    .await
-                    .map_err(failed())?;
-                size.map_or(0, unsigned).max(before_first)
-            }
+            TreeStart::First => 0,
+            TreeStart::Recent => recent,
+            TreeStart::Before(row) => row.saturating_sub(1),
         };
+        let size: Option<i64> = sqlx::query_scalar("SELECT max(size) FROM checkpoints WHERE size <= ?")
+            .bind(whole(at_most))
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed())?;
+        let size = size.map_or(0, unsigned).max(first.saturating_sub(1));
         TreeReader::new(connection).frontier(size).await.map_err(failed())
     }
 }
