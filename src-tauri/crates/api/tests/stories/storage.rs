@@ -124,4 +124,7 @@ async fn clean_up_removes_what_it_said_it_would() {
     assert!(why.contains("removed"), "and people are told why: {why}");
     let audit = world.call("audit.verify", json!({})).await;
     assert_eq!((&audit["complete"], &audit["broken"]), (&json!(true), &Value::Null), "the audit log is whole: {audit}");
+    let again = world.call("doctor", json!({})).await["rechecked"].clone();
+    assert_eq!((&again["rows"], &again["broken"]), (&again["of"], &Value::Null), "`doctor` verifies it again: {again}");
+    assert!(again["rows"].as_u64() > Some(0), "there is something to verify: {again}");
 }

@@ -65,6 +65,8 @@ async fn check_audit_check(registry: &dyn Registry) {
     }
     assert!(rows > 50, "there was something to verify: {rows}");
     assert_eq!(registry.audit_verified().await, Ok(after), "how far it was verified is remembered");
+    let again = registry.reverify_audit(None, u32::MAX).await.expect("the chain can be read again");
+    assert_eq!((Some(again.upto), Some(again.end), again.broken), (after, after, None), "up to there it fits again");
 }
 
 async fn check_retention(registry: &dyn Registry) {
