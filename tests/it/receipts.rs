@@ -368,6 +368,8 @@ fn a_changed_receipt_is_named_and_an_export_with_it_verifies_nothing() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("Receipt 7 does not hold"), "the first wrong receipt is named: {said}");
     gate.start();
+    let doctor = gate.home().run(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("receipt 7 of a call does not hold"), "{doctor:?}");
     let evidence = gate.home().path().join("evidence.jsonl");
     gate.home().run(["audit", "export", "-o", &evidence.display().to_string()]);
     let checked = gate.home().run(["audit", "verify", &evidence.display().to_string()]);

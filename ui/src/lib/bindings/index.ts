@@ -994,6 +994,8 @@ storage: StorageDto,
 audit: AuditVerifiedDto,
 /** Rows of it that were verified before, verified again for this: some of them each time, and all of them in turn. */
 rechecked: AuditRecheckedDto,
+/** How receipts of calls compare with it: some of them each time, and all of them in turn. */
+receipts: ReceiptsVerifiedDto,
 /** How its newest checkpoints compare with the rows. */
 checkpoints: TreeVerifiedDto,
 /** Where its checkpoints are copied to, when a core runs. */

@@ -312,6 +312,7 @@ export function answers(state: CoreState): Answers {
       storage: state.storage,
       audit: auditFits(state.audit),
       rechecked: { rows: state.audit.last, of: state.audit.last, broken: null },
+      receipts: { batches: 40, receipts: state.receipts, removed: 0, broken: null, next: null },
       checkpoints: checkpointsFit(state.audit.last),
       anchors: state.anchors,
     }),

@@ -16,6 +16,7 @@ pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     found.push(stored(facts));
     found.extend(reserve(facts));
     found.push(audit(facts));
+    found.extend(receipts(facts));
     found.push(checkpoints(facts));
     found.extend(facts.anchors.iter().map(anchor));
     for each in facts.named.iter().flat_map(|named| &named.sinks) {
@@ -107,6 +108,23 @@ fn audit(facts: &CoreFacts) -> Finding {
             format!("verified to row {} of {}", audit.verified_to, audit.last),
             "Run `taskwarden audit verify` to check the rest.",
         ),
+    }
+}
+
+/// Without any call there is nothing to say.
+fn receipts(facts: &CoreFacts) -> Option<Finding> {
+    let (area, found) = ("receipts", &facts.receipts);
+    match &found.broken {
+        Some(broken) => Some(Finding::broken(
+            area,
+            format!("receipt {} of a call does not hold: {}", broken.number, broken.why),
+            "Keep a copy of the data folder as evidence; its `backups` folder may have the receipt as it was. `taskwarden \
+             audit verify` checks all of them.",
+        )),
+        None if found.receipts > 0 => {
+            Some(Finding::fine(area, format!("{} verified", count(found.receipts, "receipt"))))
+        }
+        None => None,
     }
 }
 

@@ -1,5 +1,8 @@
--- How far rows that were verified before were verified again, round after round (decision 0119, docs/audit.md). The mark is a
--- keyed hash of the row's number and hash. Adds only; without it a round begins at the first row.
+-- How far rows and batches of receipts that were verified before were verified again, round after round (decision 0119,
+-- docs/audit.md). The marks are keyed hashes of a row's number and hash, and of a batch's number and root. Adds only; without
+-- them a round begins at the first.
 
 ALTER TABLE store ADD COLUMN reverified_number INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE store ADD COLUMN reverified_mark BLOB;
+ALTER TABLE store ADD COLUMN reverified_batch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE store ADD COLUMN reverified_batch_mark BLOB;

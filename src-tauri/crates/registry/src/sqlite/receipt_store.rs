@@ -54,6 +54,18 @@ impl ReceiptStore for SqliteRegistry {
         Box::pin(self.read_batches(audit_numbers))
     }
 
+    fn recheck_receipts(
+        &self,
+        after: Option<u64>,
+        batches: u32,
+    ) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
+        Box::pin(async move {
+            let (check, mark) = self.recheck_batches(after, batches).await?;
+            self.keep_verified(mark).await;
+            Ok(check)
+        })
+    }
+
     fn check_receipts(&self, after: u64, batches: u32) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
         Box::pin(self.check_batches(after, batches))
     }

@@ -179,6 +179,31 @@ async fn a_receipt_takes_less_than_300_bytes_of_the_file() {
 }
 
 #[tokio::test]
+async fn receipts_are_verified_again_in_rounds_and_a_forged_place_does_not_count() {
+    let home = Home::new();
+    let registry = with_batches(&home, 6).await;
+    for next in [Some(2), Some(4), Some(6), None, Some(2), Some(4)] {
+        let found = registry.recheck_receipts(None, 2).await.expect("it can be read");
+        assert_eq!((found.next, found.broken), (next, None));
+    }
+    registry.close().await;
+    meddle(&home.path(), "UPDATE receipts SET bytes_in = bytes_in + 1 WHERE number = 20").await;
+    let registry = home.open().await;
+    let found = registry.recheck_receipts(None, 2).await.expect("it can be read");
+    assert_eq!(found.broken.map(|broken| broken.number), Some(20), "the round goes on with batch 5");
+    registry.close().await;
+    meddle(&home.path(), "UPDATE store SET reverified_batch = 5").await;
+    let registry = home.open().await;
+    let found = registry.recheck_receipts(None, 2).await.expect("it can be read");
+    assert_eq!(
+        (found.next, found.broken),
+        (Some(2), None),
+        "a place that nobody with the key wrote begins the round anew"
+    );
+    registry.close().await;
+}
+
+#[tokio::test]
 async fn batches_are_read_by_ranges_and_each_has_its_own_receipts() {
     for change in ["SELECT 1", "UPDATE receipts SET tool = CAST(tool AS BLOB) WHERE number = 6"] {
         let home = Home::new();

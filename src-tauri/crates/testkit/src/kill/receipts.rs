@@ -28,6 +28,14 @@ impl ReceiptStore for KillPointRegistry {
         self.inner.receipt_batches(audit_numbers)
     }
 
+    fn recheck_receipts(
+        &self,
+        after: Option<u64>,
+        batches: u32,
+    ) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
+        self.inner.recheck_receipts(after, batches)
+    }
+
     fn check_receipts(&self, after: u64, batches: u32) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
         self.inner.check_receipts(after, batches)
     }

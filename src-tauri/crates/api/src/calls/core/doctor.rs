@@ -15,6 +15,7 @@ use crate::calls::Nothing;
 use crate::calls::clients::DriftedFile;
 use crate::dto::core::anchor::AnchorDto;
 use crate::dto::core::audit::TreeVerifiedDto;
+use crate::dto::core::receipt::ReceiptsVerifiedDto;
 use crate::dto::core::sink::SinkDto;
 use crate::dto::halt::HaltShown;
 use crate::dto::{AgentFacts, AgentsAt, AuditRecheckedDto, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
@@ -54,6 +55,8 @@ pub struct CoreFacts {
     pub audit: AuditVerifiedDto,
     /// Rows of it that were verified before, verified again for this: some of them each time, and all of them in turn.
     pub rechecked: AuditRecheckedDto,
+    /// How receipts of calls compare with it: some of them each time, and all of them in turn.
+    pub receipts: ReceiptsVerifiedDto,
     /// How its newest checkpoints compare with the rows.
     pub checkpoints: TreeVerifiedDto,
     /// Where its checkpoints are copied to, when a core runs.
@@ -140,6 +143,7 @@ impl Api {
             storage: self.storage_show(caller, Nothing {}).await?,
             audit,
             rechecked,
+            receipts: self.audit_recheck_receipts().await?,
             checkpoints: self.audit_verify_tree(caller, VerifyTree::default()).await?,
             anchors: live.map_or_else(Vec::new, |live| live.engine.anchors().into_iter().map(AnchorDto::of).collect()),
         })

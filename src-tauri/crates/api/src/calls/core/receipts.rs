@@ -12,7 +12,6 @@ use super::audit::{PAGE_ROWS, time};
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::core::receipt::{ReceiptDto, ReceiptListDto, ReceiptsVerifiedDto};
-use crate::dto::core::storage::BrokenRowDto;
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
 use crate::suggestion::did_you_mean;
@@ -133,19 +132,31 @@ impl Api {
         let mut after = input.after;
         loop {
             let check = self.registry.check_receipts(after, self.policy.audit.receipt_batches_checked).await?;
-            found.batches = found.batches.saturating_add(check.batches);
-            found.receipts = found.receipts.saturating_add(check.receipts);
-            found.removed = found.removed.saturating_add(check.removed);
+            found.add(&check);
             // Without a core each command is one process, and has the time that it needs.
             let is_late = self.is_running() && Instant::now() >= until;
             match check.next {
                 Some(next) if check.broken.is_none() && !is_late => after = next,
-                next => {
-                    let broken = check.broken.map(|broken| BrokenRowDto { number: broken.number, why: broken.why });
-                    found.next = next.filter(|_| broken.is_none());
-                    found.broken = broken;
-                    return Ok(found);
-                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Checks receipts for a limited time. A core goes on where it stopped the last time, so that all of them are looked at in
+    /// a few rounds; without one it begins where the last core stopped.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub(crate) async fn audit_recheck_receipts(&self) -> Result<ReceiptsVerifiedDto, ApiError> {
+        let until = Instant::now() + self.policy.audit.reverify_limit;
+        let mut found = ReceiptsVerifiedDto::default();
+        let mut after = None;
+        loop {
+            let check = self.registry.recheck_receipts(after, self.policy.audit.receipt_batches_checked).await?;
+            found.add(&check);
+            match check.next {
+                Some(next) if check.broken.is_none() && Instant::now() < until => after = Some(next),
+                _ => return Ok(found),
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Words are those of the registry: a newer version may have written one that this one does not know. Who may read them is
 //! in `dispatch.rs`.
 
-use domain::ports::ReceiptRow;
+use domain::ports::{ReceiptCheck, ReceiptRow};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -94,4 +94,16 @@ pub struct ReceiptsVerifiedDto {
     pub broken: Option<BrokenRowDto>,
     /// Where the check goes on; null at the end.
     pub next: Option<u64>,
+}
+
+impl ReceiptsVerifiedDto {
+    /// Adds what the next read found.
+    pub(crate) fn add(&mut self, check: &ReceiptCheck) {
+        self.batches = self.batches.saturating_add(check.batches);
+        self.receipts = self.receipts.saturating_add(check.receipts);
+        self.removed = self.removed.saturating_add(check.removed);
+        self.broken =
+            check.broken.as_ref().map(|broken| BrokenRowDto { number: broken.number, why: broken.why.clone() });
+        self.next = check.next.filter(|_| self.broken.is_none());
+    }
 }

@@ -172,4 +172,8 @@ pub trait ReceiptStore: Send + Sync {
     /// Checks at most `batches` batches after batch `after`: their receipts, their roots, and the rows that vouch for
     /// them. Whether these rows are genuine is the chain's check.
     fn check_receipts(&self, after: u64, batches: u32) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>>;
+    /// The same behind batch `after`, or where the read before stopped; behind the last batch the next read begins at the
+    /// first. With a writer, the place is remembered; one that does not fit its mark counts for nothing.
+    fn recheck_receipts(&self, after: Option<u64>, batches: u32)
+    -> PortFuture<'_, Result<ReceiptCheck, RegistryError>>;
 }

@@ -13,6 +13,7 @@ use verify::receipt::{BatchClaim, CALLED, batch_root};
 use super::receipt_pages::receipts_between;
 use crate::seal::Sealer;
 use crate::sqlite::tables::audit::receipts::removal_mark;
+use crate::sqlite::tables::audit::{VerifiedMark, batch_mark};
 use crate::sqlite::{SqliteRegistry, unsigned, whole};
 
 /// The columns that [`StoredClaim::of`] reads, with the row of the log that vouches for the batch, as far as it is there.
@@ -124,6 +125,51 @@ async fn broken_receipt(
 }
 
 impl SqliteRegistry {
+    /// Checks batches after this one, or after the place where the round stopped, and gives the mark of where it goes on.
+    pub(crate) async fn recheck_batches(
+        &self,
+        after: Option<u64>,
+        batches: u32,
+    ) -> Result<(ReceiptCheck, Option<VerifiedMark>), RegistryError> {
+        let place = match after {
+            Some(after) => after,
+            None => self.batch_place().await?,
+        };
+        let check = self.check_batches(place, batches).await?;
+        // Without any batch there is no place.
+        if check.broken.is_some() || (place == 0 && check.batches == 0) {
+            return Ok((check, None));
+        }
+        let next = check.next.unwrap_or(0);
+        let failed = || self.base.failed("read how far receipts are verified");
+        let mut reader = self.reader().await?;
+        let root = sqlx::query("SELECT root FROM receipt_batches WHERE number = ?")
+            .bind(whole(next))
+            .fetch_optional(&mut *reader)
+            .await
+            .map_err(failed())?;
+        let root = root.as_ref().and_then(|row| hash_at(row, 0)).unwrap_or_default();
+        Ok((check, Some(VerifiedMark::of_batch(&self.base.sealer, next, &root))))
+    }
+
+    /// The batch behind which the round goes on; 0 at its beginning, and where somebody else wrote the place.
+    async fn batch_place(&self) -> Result<u64, RegistryError> {
+        let mut reader = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT s.reverified_batch, s.reverified_batch_mark, b.root FROM store s \
+             JOIN receipt_batches b ON b.number = s.reverified_batch WHERE s.one = 1",
+        )
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(self.base.failed("read how far receipts are verified"))?;
+        let fits = |row: &SqliteRow| {
+            let number = unsigned(row.try_get(0).ok()?);
+            let mark = hash_at(row, 1)?;
+            (mark == batch_mark(&self.base.sealer, number, &hash_at(row, 2)?)).then_some(number)
+        };
+        Ok(row.as_ref().and_then(fits).unwrap_or(0))
+    }
+
     /// Checks batches after this one.
     pub(crate) async fn check_batches(&self, after: u64, batches: u32) -> Result<ReceiptCheck, RegistryError> {
         let failed = || self.base.failed("verify receipts");
@@ -179,6 +225,10 @@ impl SqliteRegistry {
         snapshot.rollback().await.map_err(failed())?;
         Ok(check)
     }
+}
+
+fn hash_at(row: &SqliteRow, column: usize) -> Option<Hash> {
+    row.try_get::<Option<&[u8]>, _>(column).ok().flatten()?.try_into().ok()
 }
 
 /// A receipt behind the last batch, or a row of the log about receipts that has no batch: what belongs to it was removed.

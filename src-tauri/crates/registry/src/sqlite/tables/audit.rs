@@ -191,29 +191,51 @@ pub(crate) async fn packed_after(connection: &mut SqliteConnection, after: u64, 
     PackedRows::read(connection, find).await
 }
 
-/// How far the chain is verified, or how far it was verified again in this round.
+/// What is verified up to a place.
+#[derive(Debug, Clone, Copy)]
+enum VerifiedKind {
+    Rows,
+    /// Rows that were verified before.
+    RowsAgain,
+    /// Batches of receipts.
+    Batches,
+}
+
+/// How far the chain is verified, or how far it or its receipts were verified again in this round.
 #[derive(Debug)]
 pub(crate) struct VerifiedMark {
     pub(crate) number: u64,
     pub(crate) mark: AuditHash,
-    /// Whether it is about rows that were verified before.
-    pub(crate) is_again: bool,
+    kind: VerifiedKind,
 }
 
 impl VerifiedMark {
     pub(crate) fn of(sealer: &Sealer, number: u64, hash: &AuditHash) -> Self {
-        Self { number, mark: verified_mark(sealer, number, hash), is_again: false }
+        Self { number, mark: verified_mark(sealer, number, hash), kind: VerifiedKind::Rows }
     }
 
     pub(crate) fn again(sealer: &Sealer, number: u64, hash: &AuditHash) -> Self {
-        Self { number, mark: reverified_mark(sealer, number, hash), is_again: true }
+        Self { number, mark: reverified_mark(sealer, number, hash), kind: VerifiedKind::RowsAgain }
+    }
+
+    pub(crate) fn of_batch(sealer: &Sealer, number: u64, root: &AuditHash) -> Self {
+        Self { number, mark: batch_mark(sealer, number, root), kind: VerifiedKind::Batches }
+    }
+
+    /// Which statement it is written with.
+    pub(crate) const fn shape(&self) -> usize {
+        match self.kind {
+            VerifiedKind::Rows => 0,
+            VerifiedKind::RowsAgain => 1,
+            VerifiedKind::Batches => 2,
+        }
     }
 
     pub(crate) fn write(&self, batch: &mut StatementBatch) {
-        let statement = if self.is_again {
-            "UPDATE store SET reverified_number = ?, reverified_mark = ? WHERE one = 1"
-        } else {
-            "UPDATE store SET verified_number = ?, verified_mark = ? WHERE one = 1"
+        let statement = match self.kind {
+            VerifiedKind::Rows => "UPDATE store SET verified_number = ?, verified_mark = ? WHERE one = 1",
+            VerifiedKind::RowsAgain => "UPDATE store SET reverified_number = ?, reverified_mark = ? WHERE one = 1",
+            VerifiedKind::Batches => "UPDATE store SET reverified_batch = ?, reverified_batch_mark = ? WHERE one = 1",
         };
         batch.add(statement).with(whole(self.number)).with(self.mark.to_vec());
     }
@@ -225,6 +247,10 @@ pub(crate) fn verified_mark(sealer: &Sealer, number: u64, hash: &AuditHash) -> A
 
 pub(crate) fn reverified_mark(sealer: &Sealer, number: u64, hash: &AuditHash) -> AuditHash {
     sealer.mark(&[b"audit verified again", &number.to_be_bytes(), hash])
+}
+
+pub(crate) fn batch_mark(sealer: &Sealer, number: u64, root: &AuditHash) -> AuditHash {
+    sealer.mark(&[b"receipts verified again", &number.to_be_bytes(), root])
 }
 
 /// Audit rows that are removed in one piece.

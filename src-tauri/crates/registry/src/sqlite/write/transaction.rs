@@ -64,7 +64,7 @@ impl BatchShape {
             Mutation::PutRule(mutation) => alike(9, mutation.audit.len()),
             Mutation::NoteUsage(rows) => alike(10, rows.windows.len()),
             Mutation::Remove(removal) => alike(11, removal.shape()),
-            Mutation::MarkVerified(mark) => alike(12, usize::from(mark.is_again)),
+            Mutation::MarkVerified(mark) => alike(12, mark.shape()),
             Mutation::PutPrice(row) => alike(13, row.audit.len()),
             Mutation::PutTools(rows) => Self { kind: 14, parts: [rows.audit.len(), rows.put.len(), 0, 0, 0, 0] },
             Mutation::Hide(rows) => alike(15, usize::from(rows.is_hidden)),

@@ -209,6 +209,15 @@ impl ReceiptStore for MemoryRegistry {
         Box::pin(async move { found })
     }
 
+    fn recheck_receipts(
+        &self,
+        _after: Option<u64>,
+        _batches: u32,
+    ) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
+        let found = self.with(|state, _| state.check_receipts());
+        Box::pin(async move { found })
+    }
+
     fn check_receipts(&self, _after: u64, _batches: u32) -> PortFuture<'_, Result<ReceiptCheck, RegistryError>> {
         let found = self.with(|state, _| state.check_receipts());
         Box::pin(async move { found })
