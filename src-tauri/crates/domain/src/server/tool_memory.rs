@@ -65,6 +65,8 @@ pub struct ToolMemory {
     pub tools: BTreeMap<Arc<str>, RememberedTool>,
     /// Listed tools beyond the limit, which are not compared.
     pub left_out: u64,
+    /// Digest of the list of which the audit log has a row; `None` where that is the list of now.
+    pub told: Option<String>,
 }
 
 /// A change of what is remembered, to be stored as one.
@@ -73,6 +75,8 @@ pub struct ToolMemoryUnit {
     pub server: ServerId,
     pub seen: ToolsSeen,
     pub left_out: u64,
+    /// Digest of the list of which the audit log has a row; `None` where that is the list of now.
+    pub told: Option<String>,
     /// Tools whose versions changed.
     pub put: Vec<RememberedTool>,
     /// Tools of which nothing is remembered any more.
@@ -108,6 +112,7 @@ impl ToolMemory {
             seen: ToolsSeen { at: now, by: None },
             tools: BTreeMap::new(),
             left_out: 0,
+            told: None,
         });
         next.left_out = 0;
         let mut earlier = BTreeMap::new();
@@ -150,6 +155,8 @@ impl ToolMemory {
             }
         }
         next.tools.retain(|_, tool| tool.seen.is_some() || tool.listed.is_some());
+        let told = before.map(|before| before.told.clone().unwrap_or_else(|| before.digest()));
+        next.told = told.filter(|told| *told != next.digest());
         next
     }
 
@@ -158,6 +165,7 @@ impl ToolMemory {
     pub fn seen_by(&self, by: PersonId, now: Timestamp) -> Self {
         let mut next = self.clone();
         next.seen = ToolsSeen { at: now, by: Some(by) };
+        next.told = None;
         next.tools.retain(|_, tool| tool.listed.is_some());
         for tool in next.tools.values_mut() {
             tool.seen.clone_from(&tool.listed);
@@ -215,8 +223,8 @@ impl ToolMemory {
         let put = self.tools.values().filter(|tool| known(&tool.name) != Some(tool)).cloned().collect();
         let gone = before.into_iter().flat_map(|before| before.tools.keys());
         let forget = gone.filter(|name| !self.tools.contains_key(*name)).cloned().collect();
-        let (seen, left_out) = (self.seen.clone(), self.left_out);
-        Some(ToolMemoryUnit { server, seen, left_out, put, forget, audit: Vec::new() })
+        let (seen, left_out, told) = (self.seen.clone(), self.left_out, self.told.clone());
+        Some(ToolMemoryUnit { server, seen, left_out, told, put, forget, audit: Vec::new() })
     }
 }
 
@@ -263,6 +271,23 @@ mod tests {
         let looked = second.seen_by(PersonId::new("ada"), NOW);
         assert_eq!((changes(&looked), looked.seen.by.is_some()), (Vec::new(), true));
         assert_ne!(second.digest(), back.digest(), "another list has another name");
+    }
+
+    #[test]
+    fn a_list_that_the_audit_log_does_not_have_is_compared_with_the_one_that_it_has() {
+        let limits = limits();
+        let list = |before, text| ToolMemory::listed(before, [("a", text)], NOW, &limits);
+        let first = list(None, "1");
+        assert_eq!(first.told, None, "what comes first is no change");
+        let second = list(Some(&first), "2");
+        assert_eq!(second.told, Some(first.digest()));
+        let third = list(Some(&second), "3");
+        assert_eq!(third.told, Some(first.digest()), "no row was written meanwhile");
+        assert_eq!(list(Some(&third), "1").told, None, "a change that was taken back needs no row");
+        let told = ToolMemory { told: None, ..third.clone() };
+        assert_eq!(list(Some(&told), "3").told, None);
+        assert!(told.unit_since(Some(&third), ServerId::from_random(1)).is_some(), "that there is a row is kept");
+        assert_eq!(third.seen_by(PersonId::new("ada"), NOW).told, None, "the row of the look tells it");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use std::time::Duration;
 use domain::ids::AgentId;
 use domain::policy::Policy;
 use domain::ports::{ProcessListener, ProcessNews, ProcessObserver};
-use domain::server::tool_memory::ToolMemory;
 use tokio::time::Instant;
 
 use crate::connections::observed::request_times::RequestTimes;
@@ -33,40 +32,30 @@ pub(crate) struct ObservedServer {
 #[derive(Default)]
 pub(crate) struct ToolChanges {
     /// One comparison at a time.
-    pub(crate) turn: tokio::sync::Mutex<RecordedTools>,
+    pub(crate) turn: tokio::sync::Mutex<ToolRowTimes>,
     changed: AtomicU64,
 }
 
-/// The list of tools that the audit log has last said something about.
+/// When the audit log got a row about the tools of a server in this run.
 #[derive(Default)]
-pub(crate) struct RecordedTools {
-    digest: Option<String>,
+pub(crate) struct ToolRowTimes {
     at: Option<Instant>,
 }
 
-impl RecordedTools {
-    /// Whether this list is news to the audit log. A server that changes its tools all the time is told of no more often
+impl ToolRowTimes {
+    /// Whether a changed list gets its row now. A server that changes its tools all the time is told of no more often
     /// than it is asked for them because it says so.
-    pub(crate) fn is_news(&mut self, before: Option<&ToolMemory>, next: &ToolMemory, every: Duration) -> bool {
-        let recorded = match (&self.digest, before) {
-            (Some(digest), _) => digest.clone(),
-            // As an earlier run of the core listed them last.
-            (None, Some(before)) => before.digest(),
-            (None, None) => next.digest(),
-        };
-        let is_due = self.at.is_none_or(|at| at.elapsed() >= every);
-        let is_news = next.digest() != recorded;
-        self.digest = Some(recorded);
-        is_news && is_due
+    pub(crate) fn is_due(&self, every: Duration) -> bool {
+        self.at.is_none_or(|at| at.elapsed() >= every)
     }
 
     /// A person looked: what comes next is news at once.
-    pub(crate) fn seen(&mut self, list: &ToolMemory) {
-        *self = Self { digest: Some(list.digest()), at: None };
+    pub(crate) fn seen(&mut self) {
+        self.at = None;
     }
 
-    pub(crate) fn recorded(&mut self, list: &ToolMemory) {
-        *self = Self { digest: Some(list.digest()), at: Some(Instant::now()) };
+    pub(crate) fn recorded(&mut self) {
+        self.at = Some(Instant::now());
     }
 }
 

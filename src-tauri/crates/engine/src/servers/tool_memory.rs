@@ -28,16 +28,20 @@ pub(crate) async fn remember(
     server: ServerId,
     tools: &[ToolFacts],
 ) -> Result<ToolMemory, RegistryError> {
-    let mut recorded = observed.tools.turn.lock().await;
+    let mut rows = observed.tools.turn.lock().await;
     let before = core.registry.tool_memory(server).await?;
     let listed = tools.iter().map(|tool| (tool.name.as_str(), &*tool.definition));
     let limits = &core.policy.tool_memory;
-    let next = ToolMemory::listed(before.as_ref(), listed, core.time.now(), limits);
+    let mut next = ToolMemory::listed(before.as_ref(), listed, core.time.now(), limits);
     confirmed::listed(core, server, &next);
-    let is_news = recorded.is_news(before.as_ref(), &next, limits.check_every);
-    let fact = is_news.then(|| fact(core, server, Actor::Server(server), Verb::ToolsChanged, &next));
-    if store(core, observed, server, before.as_ref(), &next, fact).await && is_news {
-        recorded.recorded(&next);
+    // A change that comes too soon for a row keeps `told`: a later listing, also of a later run, gives it its row.
+    let gets_row = next.told.is_some() && rows.is_due(limits.check_every);
+    if gets_row {
+        next.told = None;
+    }
+    let fact = gets_row.then(|| fact(core, server, Actor::Server(server), Verb::ToolsChanged, &next));
+    if store(core, observed, server, before.as_ref(), &next, fact).await && gets_row {
+        rows.recorded();
     }
     Ok(next)
 }
@@ -56,13 +60,10 @@ async fn store(
     next: &ToolMemory,
     fact: Option<AuditEvent>,
 ) -> bool {
+    // Where the log has a row of another list, or will have one of this list, what is remembered differs in that.
     let stored = match next.unit_since(before, server) {
         Some(unit) => core.registry.put_tool_memory(ToolMemoryUnit { audit: fact.into_iter().collect(), ..unit }).await,
-        // It changed earlier, when the log had said something too short a time before.
-        None => match fact {
-            Some(fact) => core.registry.record(vec![fact]).await,
-            None => Ok(()),
-        },
+        None => Ok(()),
     };
     if let Err(error) = &stored {
         tracing::warn!(%error, "what a server lists as its tools could not be stored");
@@ -82,7 +83,7 @@ impl Engine {
     pub async fn see_tools(&self, id: ServerId, digest: &str, by: PersonId) -> Result<bool, EngineError> {
         let core = &self.core;
         let observed = core.connections.observed(id, &core.policy);
-        let mut recorded = observed.tools.turn.lock().await;
+        let mut rows = observed.tools.turn.lock().await;
         let Some(before) = core.registry.tool_memory(id).await? else { return Ok(false) };
         if before.digest() != digest {
             return Ok(false);
@@ -91,7 +92,7 @@ impl Engine {
         if let Some(unit) = next.unit_since(Some(&before), id) {
             let audit = vec![fact(core, id, Actor::Person(by), Verb::ToolsSeen, &before)];
             core.registry.put_tool_memory(ToolMemoryUnit { audit, ..unit }).await?;
-            recorded.seen(&next);
+            rows.seen();
         }
         if observed.tools.set_count(0) {
             core.effects.commits.health_changed(id);

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use domain::audit::Verb;
+use domain::ids::ServerId;
 use domain::ports::{CallError, UpstreamError};
 use domain::raw_message::Direction;
 use domain::task::status::{Phase, RpcError};
 use testkit::build::person;
-use testkit::scripted::{PollReply, unreachable};
+use testkit::scripted::{PollReply, ScriptedServer, unreachable};
 
 use crate::world::World;
 
@@ -84,4 +86,41 @@ async fn how_many_tools_a_server_has_is_known_once_they_were_listed() {
     assert_eq!(world.engine.known_tools(id), None, "nobody asked yet");
     let tools = world.engine.tools(id).await.expect("they can be listed");
     assert_eq!(world.engine.known_tools(id), Some(tools.len()), "as listed last");
+}
+
+/// Notes of the rows of the audit log that say what changed of tools, oldest first.
+async fn told_changes(world: &World) -> Vec<String> {
+    let page = world.registry.audit_page(None, 0, 1_000).await.expect("the log is read");
+    let events = page.rows.into_iter().map(|row| row.event);
+    events.filter(|event| event.verb == Verb::ToolsChanged).map(|event| event.note).collect()
+}
+
+/// The server has these tools from now on, and is asked for them.
+async fn list(world: &World, server: &ScriptedServer, id: ServerId, tools: &[(&str, &str)]) {
+    server.list_tools(tools.iter().copied());
+    world.engine.tools(id).await.expect("they can be listed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_tools_that_came_too_soon_for_a_row_of_the_audit_log_gets_it_after_a_restart() {
+    let (mut world, server, id) = World::new().await;
+    world.until_up(id).await;
+    let (index, added) = (("index", "Index two folders"), ("drop", "Drop it"));
+    list(&world, &server, id, &[("index", "Index one folder")]).await;
+    list(&world, &server, id, &[index]).await;
+    world.pass(SECOND).await;
+    list(&world, &server, id, &[index, added]).await;
+    assert_eq!(told_changes(&world).await, ["changed: index"], "the second change has no row yet");
+
+    world.restart().await;
+    world.until_up(id).await;
+    list(&world, &server, id, &[index, added]).await;
+    let told = ["changed: index", "changed: index; added: drop"];
+    assert_eq!(told_changes(&world).await, told, "the first listing of the next run tells it");
+    world.pass(120 * SECOND).await;
+    list(&world, &server, id, &[index, added]).await;
+    world.restart().await;
+    world.until_up(id).await;
+    list(&world, &server, id, &[index, added]).await;
+    assert_eq!(told_changes(&world).await, told, "each change once");
 }

@@ -60,7 +60,8 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 31, sql: include_str!("../../migrations/sqlite/0031_removed_tasks.sql") },
     Migration { version: 32, sql: include_str!("../../migrations/sqlite/0032_learned_durations.sql") },
     Migration { version: SIGNED_MARK, sql: include_str!("../../migrations/sqlite/0033_signed_mark.sql") },
-    Migration { version: 35, sql: include_str!("../../migrations/sqlite/0035_reverified.sql") },
+    Migration { version: 34, sql: include_str!("../../migrations/sqlite/0034_reverified.sql") },
+    Migration { version: 35, sql: include_str!("../../migrations/sqlite/0035_told_tools.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

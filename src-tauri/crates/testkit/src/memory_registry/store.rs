@@ -132,9 +132,9 @@ fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
 impl MemoryStore {
     /// Stores what changed of what is remembered of a server's tools.
     pub(crate) fn put_tools(&mut self, unit: ToolMemoryUnit) {
-        let ToolMemoryUnit { server, seen, left_out, put, forget, audit } = unit;
+        let ToolMemoryUnit { server, seen, left_out, told, put, forget, audit } = unit;
         let kept = self.tools.remove(&server).map(|memory| memory.tools).unwrap_or_default();
-        let mut memory = ToolMemory { seen, tools: kept, left_out };
+        let mut memory = ToolMemory { seen, tools: kept, left_out, told };
         memory.tools.retain(|name, _| !forget.contains(name));
         memory.tools.extend(put.into_iter().map(|tool| (tool.name.clone(), tool)));
         self.tools.insert(server, memory);

@@ -33,6 +33,7 @@ pub(crate) struct ToolRows {
     seen_at: i64,
     seen_by: Option<String>,
     left_out: i64,
+    told: Option<String>,
     /// As the JSON array that the statement reads.
     forget: String,
     pub(crate) put: Vec<ToolRow>,
@@ -64,6 +65,7 @@ impl ToolRows {
             seen_at: unit.seen.at.as_millis(),
             seen_by: unit.seen.by.as_ref().map(PersonId::to_string),
             left_out: whole(unit.left_out),
+            told: unit.told.clone(),
             forget: json!(names).to_string(),
             put,
             audit: unit.audit.clone(),
@@ -74,13 +76,15 @@ impl ToolRows {
     pub(crate) fn put_list(&self, batch: &mut StatementBatch) {
         batch
             .add(
-                "INSERT INTO tool_lists (server, seen_at, seen_by, left_out) VALUES (?, ?, ?, ?) ON CONFLICT (server) \
-                 DO UPDATE SET seen_at = excluded.seen_at, seen_by = excluded.seen_by, left_out = excluded.left_out",
+                "INSERT INTO tool_lists (server, seen_at, seen_by, left_out, told) VALUES (?, ?, ?, ?, ?) \
+                 ON CONFLICT (server) DO UPDATE SET seen_at = excluded.seen_at, seen_by = excluded.seen_by, \
+                 left_out = excluded.left_out, told = excluded.told",
             )
             .with(self.server.clone())
             .with(self.seen_at)
             .with(self.seen_by.clone())
-            .with(self.left_out);
+            .with(self.left_out)
+            .with(self.told.clone());
         batch
             .add("DELETE FROM tools WHERE server = ? AND name IN (SELECT value FROM json_each(?))")
             .with(self.server.clone())
@@ -138,7 +142,7 @@ impl SqliteRegistry {
         let failed = || self.base.failed("read tools");
         let mut reader = self.reader().await?;
         let found = sqlx::query(
-            "SELECT l.seen_at, l.seen_by, l.left_out, t.name, t.seen, t.listed, t.seen_sealed, t.listed_sealed \
+            "SELECT l.seen_at, l.seen_by, l.left_out, t.name, t.seen, t.listed, t.seen_sealed, t.listed_sealed, l.told \
              FROM tool_lists l LEFT JOIN tools t ON t.server = l.server WHERE l.server = ? LIMIT ?",
         )
         .bind(server.to_string())
@@ -151,6 +155,7 @@ impl SqliteRegistry {
         let seen =
             ToolsSeen { at: Timestamp::from_millis(first.try_get(0).map_err(failed())?), by: by.map(PersonId::new) };
         let left_out = unsigned(first.try_get(2).map_err(failed())?);
+        let told: Option<String> = first.try_get(8).map_err(failed())?;
         let mut tools = BTreeMap::new();
         for row in &found {
             let name: Option<&str> = row.try_get(3).map_err(failed())?;
@@ -158,7 +163,7 @@ impl SqliteRegistry {
             let tool = self.tool_of(server, name, row)?;
             tools.insert(Arc::clone(&tool.name), tool);
         }
-        Ok(Some(ToolMemory { seen, tools, left_out }))
+        Ok(Some(ToolMemory { seen, tools, left_out, told }))
     }
 
     fn tool_of(&self, server: ServerId, name: &str, row: &SqliteRow) -> Result<RememberedTool, RegistryError> {
