@@ -12,7 +12,7 @@ const MODULES = join(import.meta.dirname, 'node_modules');
 const PROMPT = 'Do what you think is right.';
 
 /** A file of the installed packages. */
-function installed(...path) {
+export function installed(...path) {
   const place = join(MODULES, ...path);
   if (!existsSync(place)) throw new Error(`\`${place}\` is missing: run \`cargo xtask peers\` once, it installs it`);
   return place;

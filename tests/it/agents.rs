@@ -1,7 +1,8 @@
 //! Claude Code, Codex, Gemini CLI and opencode behind the gateway: what their models read, over HTTP and `connect`.
 //!
 //! The programs are the real ones, offline, on a scripted model; the table of scenarios is in `tests/agents`. Here each
-//! program runs its cells of the sample; `cargo xtask torture agents` runs all of them.
+//! program runs its cells of the sample; `cargo xtask torture agents` runs all of them. The set-up of a new user, from six
+//! servers in their files to a supervised call and back, is `tests/agents/set-up.mjs`.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,16 +16,26 @@ use crate::{PROGRAM, RMCP_PEER};
 /// Cells of one program at a time.
 const JOBS: &str = "2";
 
-/// Plays the cells of the sample that belong to this program; what failed is told with what the model read.
-fn plays_its_sample(program: &str) {
-    let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/agents/run.mjs"));
+/// Plays a script of `tests/agents` to its end; what failed is told in its own words.
+fn plays(script: &str, args: &[&str]) {
+    let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/agents")).join(script);
     let mut harness = Command::new(node_program());
-    harness.arg(script).args(["--sample", "--jobs", JOBS, "--program", program]);
+    harness.arg(script).args(args);
     harness.env("TASKWARDEN", PROGRAM).env("TASKWARDEN_RMCP_PEER", RMCP_PEER);
     let ended = harness.output().expect("node is installed");
     let (cells, failures) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     assert!(ended.status.success(), "{failures}\n{cells}");
     println!("{cells}");
+}
+
+/// Plays the cells of the sample that belong to this program; what failed is told with what the model read.
+fn plays_its_sample(program: &str) {
+    plays("run.mjs", &["--sample", "--jobs", JOBS, "--program", program]);
+}
+
+#[test]
+fn agents_of_a_new_user_are_imported_routed_and_supervised_within_two_minutes_and_taken_back_byte_for_byte() {
+    plays("set-up.mjs", &[]);
 }
 
 #[test]
