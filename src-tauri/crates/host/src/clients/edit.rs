@@ -7,6 +7,7 @@
 mod json;
 mod json_places;
 mod outside;
+mod own_lines;
 mod toml;
 mod yaml;
 
@@ -57,6 +58,26 @@ pub(super) fn take_back(
     let expected = changed(&now.values, edits)?;
     let (mark, plain) = split_mark(&now.text);
     let own = with_own_bytes(format, plain, edits, split_mark(before).1, split_mark(after).1);
+    let done = own.and_then(|done| Some((proven(format, plain, &done, expected, edits)?, done)));
+    match done {
+        Some((values, done)) => Ok(ParsedText { text: format!("{mark}{done}"), values }),
+        None => apply(format, now, edits),
+    }
+}
+
+/// The text with an entry that is gone put back: with the lines that it had, where the format has lines, otherwise with
+/// its values. `before` is the whole file as it was with the entry.
+pub(super) fn put_back(
+    format: Format,
+    now: &ParsedText,
+    place: &[String],
+    values: &EntryEdit,
+    before: &str,
+) -> Result<ParsedText, EditError> {
+    let edits = std::slice::from_ref(values);
+    let expected = changed(&now.values, edits)?;
+    let (mark, plain) = split_mark(&now.text);
+    let own = own_lines::inserted(format, plain, place, split_mark(before).1);
     let done = own.and_then(|done| Some((proven(format, plain, &done, expected, edits)?, done)));
     match done {
         Some((values, done)) => Ok(ParsedText { text: format!("{mark}{done}"), values }),

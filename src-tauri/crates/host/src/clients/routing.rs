@@ -199,8 +199,8 @@ fn undo_entries(
     };
     let mut done = undone.map_err(|error| not_changed(format, &now, &edits, &error))?;
     for change in missing {
-        let put_back = put_back(&done.values, change);
-        match edit::apply(format, &done, &[put_back]) {
+        let values = put_back(&done.values, change);
+        match edit::put_back(format, &done, &change.place, &values, step.before.reveal()) {
             Ok(put) => done = put,
             Err(_) => kept.push(format!(
                 "`{}` was removed since, and cannot be put back without changing other text; the servers of {} do not \

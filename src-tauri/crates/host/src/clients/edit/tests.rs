@@ -232,6 +232,58 @@ fn an_entry_is_put_into_a_file_that_lost_it() {
     }
 }
 
+/// Takes an entry out of a text by hand, and puts it back.
+fn removed_and_put_back(format: Format, before: &str, lines: &str, keys: &[&str]) -> String {
+    assert_eq!(before.matches(lines).count(), 1, "{before}");
+    let now = parsed(format, &before.replace(lines, "")).expect("it is readable");
+    let mut entry = parsed(format, before).expect("it is readable").values;
+    let place = place(keys);
+    for key in &place {
+        entry = entry[key.as_str()].take();
+    }
+    let (name, section) = place.split_last().expect("a place");
+    let is_there = section.iter().try_fold(&now.values, |value, key| value.get(key)).is_some_and(Value::is_object);
+    let member = MemberEdit { name: name.clone(), value: Some(entry.clone()) };
+    let values = if is_there {
+        EntryEdit { place: section.to_vec(), members: vec![member] }
+    } else {
+        EntryEdit { place: Vec::new(), members: vec![MemberEdit::set(&section[0], json!({name.as_str(): entry}))] }
+    };
+    text_of(put_back(format, &now, &place, &values, before)).unwrap_or_else(|error| panic!("{error}: {before:?}"))
+}
+
+#[test]
+fn an_entry_of_lines_that_was_removed_gets_its_lines_back_behind_the_others() {
+    let (a, b) = ("  a:\n    cmd: x # runs\n    args: [ \"-u\" ]\n", "  b:\n    cmd: y\n");
+    let yaml = format!("# mine\nextensions:\n{a}{b}\n# the model\nmodel: z\n");
+    assert_eq!(removed_and_put_back(Format::Yaml, &yaml, b, &["extensions", "b"]), yaml);
+    let moved = format!("# mine\nextensions:\n{b}{a}\n# the model\nmodel: z\n");
+    assert_eq!(removed_and_put_back(Format::Yaml, &yaml, a, &["extensions", "a"]), moved);
+    let only = format!("model: z\nextensions:\n{a}");
+    let section = format!("extensions:\n{a}");
+    assert_eq!(removed_and_put_back(Format::Yaml, &only, &section, &["extensions", "a"]), only, "with its section");
+
+    let table = "\n[mcp_servers.b]\nurl = 'http://h' # mine\n";
+    let toml = format!("model = \"x\"\n\n[mcp_servers.a]\ncommand = \"npx\"\n{table}");
+    assert_eq!(removed_and_put_back(Format::Toml, &toml, table, &["mcp_servers", "b"]), toml);
+}
+
+#[test]
+fn an_entry_whose_lines_do_not_fit_any_more_is_put_back_with_its_values_or_refused() {
+    let a = "  a:\n    cmd: x\n";
+    let before = format!("extensions:\n{a}  b:\n    cmd: y\n");
+    let edit = EntryEdit { place: place(&["extensions"]), members: vec![MemberEdit::set("a", json!({"cmd": "x"}))] };
+    for now in ["extensions: {}\n", "extensions:\n      b:\n        cmd: y\n"] {
+        let now = parsed(Format::Yaml, now).expect("it is readable");
+        let done = put_back(Format::Yaml, &now, &place(&["extensions", "a"]), &edit, &before);
+        // For YAML a refusal is a normal outcome; what is written has the values that it should have.
+        if let Ok(done) = done {
+            assert_eq!(done.values["extensions"]["a"], json!({"cmd": "x"}), "{}", done.text);
+            assert_eq!(document::parse(Format::Yaml, &done.text), Ok(done.values), "{}", done.text);
+        }
+    }
+}
+
 /// A file as Claude Code writes it, with a history of four megabytes.
 fn large(servers: usize) -> (String, Vec<EntryEdit>) {
     let history: Vec<String> = (0..40_000).map(|n| format!("line {n} of a long history {}", "x".repeat(80))).collect();
