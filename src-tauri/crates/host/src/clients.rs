@@ -90,6 +90,11 @@ impl ClientFiles for HomeClientFiles {
         self.blocking(Vec::new, move |policy| reader::read_all(&surroundings, project.as_deref(), policy))
     }
 
+    fn known_file(&self, client: &str, path: &Path) -> Option<ClientFile> {
+        let (client, file) = routing::kind_of(client, path).ok()?;
+        Some(reader::without_entries(client, file, path))
+    }
+
     fn plan_route(&self, edit: BridgeEdit) -> PortFuture<'_, Result<PlannedEdit, String>> {
         self.blocking(|| Err(ended_early()), move |policy| routing::plan_route(&edit, policy))
     }

@@ -11,7 +11,7 @@ pub mod route;
 pub mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use domain::server::{Server, ServerAddress, check_server_name};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,26 @@ pub struct ClientList {
     pub clients: Vec<ClientDto>,
 }
 
+impl ClientList {
+    /// Adds a file to those of its program.
+    fn add(&mut self, file: &ClientFile, servers: Vec<ClientServerDto>, drift: Vec<String>) {
+        let shown = ClientFileDto {
+            path: file.path.display().to_string(),
+            scope: file.scope.into(),
+            problem: file.problem.clone(),
+            drift,
+            servers,
+        };
+        match self.clients.iter_mut().find(|client| client.client == file.client) {
+            Some(client) => client.files.push(shown),
+            None => {
+                let (client, label) = (file.client.into(), file.label.into());
+                self.clients.push(ClientDto { client, label, files: vec![shown] });
+            }
+        }
+    }
+}
+
 /// A file that does not stand as it was routed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -72,13 +92,17 @@ impl Api {
         Ok(self.live()?.client_files.read(folder.map(PathBuf::from)).await)
     }
 
-    /// Says of each file what does not stand in it as it was routed.
+    /// Says of each file what does not stand in it as it was routed; also of one that was not read, because it is gone, or
+    /// belongs to another project.
     async fn add_drift(&self, list: &mut ClientList) -> Result<(), ApiError> {
-        for drifted in self.check_routes().await? {
-            let clients = list.clients.iter_mut().filter(|client| client.client == drifted.client);
-            let mut files = clients.flat_map(|client| &mut client.files);
-            if let Some(file) = files.find(|file| file.path == drifted.path) {
-                file.drift.extend(drifted.said);
+        let live = self.live()?;
+        for DriftedFile { client, path, said } in self.check_routes().await? {
+            let clients = list.clients.iter_mut().filter(|known| known.client == client);
+            let mut files = clients.flat_map(|known| &mut known.files);
+            if let Some(file) = files.find(|file| file.path == path) {
+                file.drift.extend(said);
+            } else if let Some(file) = live.client_files.known_file(&client, Path::new(&path)) {
+                list.add(&file, Vec::new(), said);
             }
         }
         Ok(())
@@ -111,24 +135,13 @@ impl Api {
         let live = self.live()?;
         let known = self.known_servers().await?;
         let mut naming = ImportNames::new(&known.servers);
-        let mut clients: Vec<ClientDto> = Vec::new();
+        let mut list = ClientList { clients: Vec::new() };
         for file in files {
             let entries = file.entries.iter();
-            let shown = ClientFileDto {
-                path: file.path.display().to_string(),
-                scope: file.scope.into(),
-                problem: file.problem.clone(),
-                drift: Vec::new(),
-                servers: entries.map(|entry| entry_dto(live, files, file, entry, &known, &mut naming)).collect(),
-            };
-            match clients.iter_mut().find(|client| client.client == file.client) {
-                Some(client) => client.files.push(shown),
-                None => {
-                    clients.push(ClientDto { client: file.client.into(), label: file.label.into(), files: vec![shown] })
-                }
-            }
+            let servers = entries.map(|entry| entry_dto(live, files, file, entry, &known, &mut naming)).collect();
+            list.add(file, servers, Vec::new());
         }
-        Ok(ClientList { clients })
+        Ok(list)
     }
 }
 

@@ -108,6 +108,10 @@ impl ClientFiles for NoClients {
         Box::pin(async { Vec::new() })
     }
 
+    fn known_file(&self, _client: &str, _path: &std::path::Path) -> Option<ClientFile> {
+        None
+    }
+
     fn plan_route(&self, _edit: BridgeEdit) -> PortFuture<'_, Result<PlannedEdit, String>> {
         Box::pin(async { Err("there is no file".into()) })
     }

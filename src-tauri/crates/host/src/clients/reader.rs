@@ -30,15 +30,20 @@ pub(super) fn read_all(around: &Surroundings, project: Option<&Path>, policy: &C
     found
 }
 
-fn read_one(client: &ClientKind, file: &ClientFileKind, path: &Path, policy: &ClientFilePolicy) -> Option<ClientFile> {
-    let empty = ClientFile {
+/// A file of which nothing was read.
+pub(super) fn without_entries(client: &ClientKind, file: &ClientFileKind, path: &Path) -> ClientFile {
+    ClientFile {
         client: client.word,
         label: client.label,
         path: path.to_owned(),
         scope: file.scope,
         problem: None,
         entries: Vec::new(),
-    };
+    }
+}
+
+fn read_one(client: &ClientKind, file: &ClientFileKind, path: &Path, policy: &ClientFilePolicy) -> Option<ClientFile> {
+    let empty = without_entries(client, file, path);
     let text = match read_text(path, policy.file_bytes_max) {
         Ok(Some(text)) => text,
         Ok(None) => return None,

@@ -65,7 +65,7 @@ impl EntryChange {
 }
 
 /// The row of the catalog for a path.
-fn kind_of(word: &str, path: &Path) -> Result<(&'static ClientKind, &'static ClientFileKind), String> {
+pub(super) fn kind_of(word: &str, path: &Path) -> Result<(&'static ClientKind, &'static ClientFileKind), String> {
     let ends = |file: &&ClientFileKind| {
         path.ends_with(match file.place {
             FilePlace::Home(file) | FilePlace::Config(file) | FilePlace::Project(file) => file,

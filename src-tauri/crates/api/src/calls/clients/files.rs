@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use domain::ports::{PortFuture, Secret};
 use domain::server::ServerAddress;
@@ -16,6 +16,9 @@ use super::launch::ClientLaunch;
 pub trait ClientFiles: Send + Sync + 'static {
     /// Every file of a known program that is there, with what stands in it. `project` adds the files of that folder.
     fn read(&self, project: Option<PathBuf>) -> PortFuture<'_, Vec<ClientFile>>;
+    /// The file that a program has at this path, whether or not it is there, without what stands in it; `None` where the
+    /// program has none of this name.
+    fn known_file(&self, client: &str, path: &Path) -> Option<ClientFile>;
     /// How a file would look with these entries reached through Taskwarden. Nothing is written. The error is a sentence
     /// without a full stop.
     fn plan_route(&self, edit: BridgeEdit) -> PortFuture<'_, Result<PlannedEdit, String>>;

@@ -68,7 +68,7 @@ pub(super) async fn route(input: RouteArgs, config: &Config, screen: &Screen) ->
     }
     let done: ClientRouted = core.request("clients.route", &RouteClient { agreed, ..asked }).await?;
     report(&done, &done.files, "Routed", screen)?;
-    if screen.is_json() {
+    if screen.is_json() || !changed_any(&done.files) {
         return finish(&done.files);
     }
     for file in done.files.iter().filter(|file| file.state == FileEditStateDto::Done) {
@@ -96,7 +96,7 @@ pub(super) async fn undo(input: UndoArgs, config: &Config, screen: &Screen) -> C
     };
     let done: ClientUndone = core.request("clients.undo", &UndoClient { agreed, ..asked }).await?;
     report(&done, &done.files, "Took back the routes", screen)?;
-    if !screen.is_json() {
+    if !screen.is_json() && changed_any(&done.files) {
         let agent = &done.client;
         screen.note(&format!("Restart the program. `taskwarden agents revoke {agent}` takes the access of its agent."));
     }
@@ -187,6 +187,11 @@ fn report<T: Serialize>(all: &T, files: &[FileEditDto], what: &str, screen: &Scr
         }
     }
     Ok(())
+}
+
+/// Whether the program has something new to read.
+fn changed_any(files: &[FileEditDto]) -> bool {
+    files.iter().any(|file| file.state == FileEditStateDto::Done)
 }
 
 /// An error for the first file that stays as it was.

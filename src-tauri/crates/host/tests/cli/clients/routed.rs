@@ -151,6 +151,9 @@ fn what_people_changed_since_the_route_stays_when_it_is_taken_back() {
     user.ok(&["clients", "import", "--yes"]);
     user.ok(&["clients", "route", "claude-code", "--server", "a", "--yes"]);
     std::fs::remove_file(&path).expect("it was there");
+    let list = user.clients(&user.file("nowhere"));
+    let file = &list["clients"][0]["files"][0];
+    assert_eq!((&file["drift"], &file["servers"]), (&json!(["the file is gone"]), &json!([])), "{list}");
     user.ok(&["clients", "undo", "claude-code", "--yes"]);
     assert_eq!(serde_json::from_str::<Value>(&read(&path)).expect("JSON"), json!({"mcpServers": {"a": entry(1)}}));
 }
@@ -327,4 +330,14 @@ fn a_file_that_cannot_be_written_says_why_and_a_link_stays_a_link() {
     user.ok(&["clients", "route", "claude-code", "--yes"]);
     user.ok(&["clients", "undo", "claude-code", "--yes"]);
     assert_eq!(read(&path), text);
+
+    user.ok(&["clients", "route", "cursor", "--yes"]);
+    std::fs::remove_dir_all(user.file(".cursor")).expect("it is there");
+    let gone = user.run(&["clients", "undo", "cursor", "--yes"]);
+    assert_eq!((gone.code, gone.err.contains("its folder is missing")), (Some(5), true), "{gone:?}");
+    assert!(!gone.err.contains("Restart the program"), "nothing changed for it: {gone:?}");
+    std::fs::create_dir(user.file(".cursor")).expect("the program is started once");
+    user.ok(&["clients", "undo", "cursor", "--yes"]);
+    let back: Value = serde_json::from_str(&read(&user.file(".cursor/mcp.json"))).expect("JSON");
+    assert_eq!(back["mcpServers"]["demo"]["command"], PROGRAM, "the entries alone come back: {back}");
 }
