@@ -66,7 +66,7 @@ pub(super) fn replace(
     let _ = fs::remove_file(&new);
     let written = write_new(&new, after.reveal(), mode).and_then(|file| file.sync_all());
     let written = written.map_err(refused("a new file could not be written beside it"));
-    let done = written.and_then(|()| put_in_place(&new, &target, before));
+    let done = written.and_then(|()| put_in_place(&new, &target, before, rename));
     let _ = fs::remove_file(&new);
     if let Some(folder) = target.parent().and_then(|folder| File::open(folder).ok()) {
         let _ = folder.sync_all();
@@ -137,7 +137,18 @@ fn cannot(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
-fn put_in_place(new: &Path, target: &Path, before: Option<&Secret>) -> Result<bool, ReplaceError> {
+/// Renames between two names of one folder.
+fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
+    renameat_with(CWD, from, CWD, to, flags)
+}
+
+/// `rename` is what the file system can do.
+fn put_in_place(
+    new: &Path,
+    target: &Path,
+    before: Option<&Secret>,
+    rename: impl Fn(&Path, &Path, RenameFlags) -> Result<(), Errno>,
+) -> Result<bool, ReplaceError> {
     let failed = |error: Errno| ReplaceError::Refused(format!("it could not be replaced: {error}"));
     // Writing the new file took a while. What changed meanwhile is seen here, before the other program can read ours: only
     // what changes in the next microseconds has to be put back.
@@ -145,7 +156,7 @@ fn put_in_place(new: &Path, target: &Path, before: Option<&Secret>) -> Result<bo
         return Err(ReplaceError::Changed);
     }
     let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-    match renameat_with(CWD, new, CWD, target, flags) {
+    match rename(new, target, flags) {
         Ok(()) => {}
         Err(error) if cannot(error) => {
             // Without an exchange, what is there is looked at as late as can be.
@@ -161,16 +172,115 @@ fn put_in_place(new: &Path, target: &Path, before: Option<&Secret>) -> Result<bo
     if before.is_none() || holds(new, before) {
         return Ok(true);
     }
-    put_back(new, target).map_err(failed)?;
+    put_back(new, target, rename).map_err(failed)?;
     Err(ReplaceError::Changed)
 }
 
 /// Both change back. When somebody replaced our file in between, theirs is the newest and stays.
-fn put_back(new: &Path, target: &Path) -> Result<(), Errno> {
+fn put_back(
+    new: &Path,
+    target: &Path,
+    rename: impl Fn(&Path, &Path, RenameFlags) -> Result<(), Errno>,
+) -> Result<(), Errno> {
     let ours = fs::read(target).map_err(|_| Errno::IO)?;
-    renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE)?;
+    rename(new, target, RenameFlags::EXCHANGE)?;
     if fs::read(new).is_ok_and(|bytes| bytes != ours) {
-        renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE)?;
+        rename(new, target, RenameFlags::EXCHANGE)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with the file of a program and the new file beside it.
+    struct ExchangeFolder {
+        folder: tempfile::TempDir,
+    }
+
+    impl ExchangeFolder {
+        fn new() -> Self {
+            let beside = Self { folder: tempfile::tempdir().expect("a folder") };
+            fs::write(beside.target(), "old").expect("it is written");
+            fs::write(beside.new_file(), "new").expect("it is written");
+            beside
+        }
+
+        fn target(&self) -> PathBuf {
+            self.folder.path().join("settings.json")
+        }
+
+        fn new_file(&self) -> PathBuf {
+            unfinished(&self.target())
+        }
+
+        fn text(&self) -> String {
+            fs::read_to_string(self.target()).expect("the file is always there")
+        }
+
+        /// Puts the new file in place of the text `old`, over a file system that renames like this.
+        fn put(
+            &self,
+            rename: impl Fn(&Path, &Path, RenameFlags) -> Result<(), Errno>,
+        ) -> (Result<bool, ReplaceError>, String) {
+            let done = put_in_place(&self.new_file(), &self.target(), Some(&Secret::new("old")), rename);
+            (done, self.text())
+        }
+    }
+
+    #[test]
+    fn on_a_file_system_without_an_exchange_the_new_file_is_renamed_over_the_old_one_and_that_is_told() {
+        for cannot in [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP] {
+            let beside = ExchangeFolder::new();
+            assert_eq!(beside.put(|_, _, _| Err(cannot)), (Ok(false), "new".to_owned()), "{cannot}");
+        }
+    }
+
+    #[test]
+    fn without_an_exchange_a_file_that_was_saved_meanwhile_stays() {
+        let beside = ExchangeFolder::new();
+        let saves = |_: &Path, target: &Path, _: RenameFlags| {
+            fs::write(target, "saved").expect("it is saved");
+            Err(Errno::INVAL)
+        };
+        assert_eq!(beside.put(saves), (Err(ReplaceError::Changed), "saved".to_owned()));
+    }
+
+    #[test]
+    fn what_a_program_saves_in_the_moment_of_the_exchange_is_put_back() {
+        let beside = ExchangeFolder::new();
+        let is_first = std::cell::Cell::new(true);
+        let saves = |from: &Path, to: &Path, flags: RenameFlags| {
+            if is_first.replace(false) {
+                fs::write(to, "saved").expect("it is saved");
+            }
+            rename(from, to, flags)
+        };
+        assert_eq!(beside.put(saves), (Err(ReplaceError::Changed), "saved".to_owned()));
+    }
+
+    #[test]
+    fn what_a_program_saves_over_the_new_file_is_the_newest_and_stays() {
+        let beside = ExchangeFolder::new();
+        let renames = std::cell::Cell::new(0);
+        let saves = |from: &Path, to: &Path, flags: RenameFlags| {
+            renames.set(renames.get() + 1);
+            // Once before the exchange, and once more before it is taken back.
+            if renames.get() <= 2 {
+                fs::write(to, format!("saved {}", renames.get())).expect("it is saved");
+            }
+            rename(from, to, flags)
+        };
+        assert_eq!(beside.put(saves), (Err(ReplaceError::Changed), "saved 2".to_owned()));
+    }
+
+    #[test]
+    fn a_file_whose_folder_is_missing_cannot_be_replaced() {
+        let beside = ExchangeFolder::new();
+        let nowhere = beside.folder.path().join("nowhere/settings.json");
+        assert_eq!(refusal(&nowhere).as_deref(), Some("its folder is missing"));
+        assert_eq!(refusal(&beside.folder.path().join("new.json")), None, "a file that is not there yet can be made");
+        assert_eq!(refusal(beside.folder.path()).as_deref(), Some("it is not a file"));
+    }
 }
