@@ -1,5 +1,5 @@
 // A new user's first minutes: six servers among four real agent programs are imported, each program is routed, calls one
-// tool through Taskwarden, and every file is taken back.
+// tool through Taskwarden and lists its servers under their names, and every file is taken back.
 //
 // `node set-up.mjs`; prints a line for each program, and ends with 1 at the first promise that does not hold. The programs
 // use the files that they use by themselves, below a home folder of this run, and a scripted model.
@@ -38,6 +38,8 @@ const PROGRAMS = [
       await add('hives', '-e', `API_KEY=${CANARY}`, '--', PROGRAM, 'demo-server');
       await put(join(home, '.claude/settings.json'), json({ permissions: { allow: ['mcp__lab__*'] } }));
     },
+    list: [installed('@anthropic-ai/claude-code-linux-x64/claude'), 'mcp', 'list'],
+    listed: [/lab: .*Connected/, /hives: .*Connected/],
     // Nothing here allows a tool: the list in its settings does, and names the server as it was before.
     start: (model) => ({
       command: [installed('@anthropic-ai/claude-code-linux-x64/claude'), '-p', 'Add.', '--model', 'claude-sonnet-4-5'],
@@ -58,6 +60,9 @@ const PROGRAMS = [
       '# Adds numbers.', '[mcp_servers.lab]', `url = "${lab.url}"`, 'enabled_tools = ["sum"]', 'required = true', '',
       '[mcp_servers.depot]', `command = "${PROGRAM}"`, 'args = [ "demo-server" ]', `env = { "DEPOT_KEY" = "${CANARY}" }`, '',
     ].join('\n')),
+    // It reads its file only, and connects to nothing.
+    list: [installed('@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex'), 'mcp', 'list'],
+    listed: [/lab .*connect lab .*enabled/, /depot .*connect depot .*enabled/],
     start: () => ({
       command: [
         installed('@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex'), 'exec', '--skip-git-repo-check',
@@ -79,6 +84,8 @@ const PROGRAMS = [
         hives: { ...demo('API_KEY'), trust: true },
       },
     })),
+    list: [process.execPath, installed('@google/gemini-cli/bundle/gemini.js'), 'mcp', 'list'],
+    listed: [/archive: .*Connected/, /hives: .*Connected/],
     start: (model) => ({
       command: [process.execPath, installed('@google/gemini-cli/bundle/gemini.js'), '--yolo', '-m', 'gemini-2.5-flash', '-p', 'Add.'],
       env: { GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
@@ -109,6 +116,8 @@ const PROGRAMS = [
   },
 }
 `),
+    list: [installed('opencode-linux-x64/bin/opencode'), 'mcp', 'list'],
+    listed: [/notes.*connected/, /post.*connected/],
     start: () => ({
       command: [installed('opencode-linux-x64/bin/opencode'), 'run', '-m', 'anthropic/scripted', 'Add.'],
       env: {
@@ -184,6 +193,15 @@ class User {
     must(/\b42\b/.test(result.text) && !result.isError, `${program.word}: the model reads the sum: ${told(model)}\n${output}`);
   }
 
+  /** What a program says of its servers, which it reaches through Taskwarden by now. */
+  async lists(program) {
+    const { env } = program.start(this.models[program.word]);
+    const [command, ...args] = program.list;
+    const { stdout, stderr } = await run(command, args, { env: { ...this.environment, ...env }, cwd: join(this.home, 'work') });
+    const said = `${stdout}${stderr}`;
+    for (const server of program.listed) must(server.test(said), `${program.word} lists ${server}: ${said}`);
+  }
+
   async leave() {
     for (const pid of this.#groups) {
       try {
@@ -226,6 +244,7 @@ async function plays(user) {
     await user.runs(program);
     const took = imports + Date.now() - from;
     must(took < FIRST_CALL_MS, `the first call of ${program.word} is there within two minutes: ${took} ms`);
+    await user.lists(program);
     let rows = [];
     await until(() => `the call of ${program.word} is on record as its own: ${JSON.stringify(rows)}`, async () => {
       ({ rows } = await user.core.command('audit', 'calls', '--agent', program.word));
