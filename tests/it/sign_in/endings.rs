@@ -1,5 +1,6 @@
 //! How sign-ins end that do not succeed, or that a newer one replaces: what is on record, and what the issuer is told.
 
+use serde_json::json;
 use tests::home::wait_for;
 use tests::oauth::Fault;
 
@@ -14,6 +15,28 @@ fn a_command_that_is_ended_by_any_signal_leaves_no_sign_in_that_waits() {
         begun.signalled(signal);
         assert_eq!(stage.state(), "needed", "{signal:?}");
     }
+}
+
+#[test]
+fn a_sign_in_whose_browser_was_closed_ends_by_itself_and_its_task_stays_blocked_until_somebody_signs_in() {
+    let (stage, core) = Stage::plain();
+    stage.signed_in();
+    stage.wait_health("up");
+    let task = stage.home.call("hosted", "ask", &json!({"nonce": "asked"}));
+    stage.home.wait_phase(&task, "waiting");
+    stage.issuer.revoke_grants();
+    stage.home.wait_phase(&task, "blocked");
+    core.kill();
+    let core = stage.serve_until(&[("TASKWARDEN_POLICY_SIGN_IN_BROWSER_WAIT", "2s")]);
+    let begun = stage.begin(&[]).unwrap_or_else(|ran| panic!("{}{}", ran.out, ran.err));
+    let ran = begun.end();
+    assert_eq!((ran.code, ran.err.contains("nobody signed in at")), (5, true), "{}{}", ran.out, ran.err);
+    assert_eq!(stage.state(), "needed", "nothing waits any more");
+    stage.home.wait_phase(&task, "blocked");
+    core.kill();
+    let _core = stage.serve();
+    stage.signed_in();
+    stage.home.wait_phase(&task, "waiting");
 }
 
 #[test]
