@@ -81,6 +81,28 @@ fn the_tokens_of_a_sign_in_that_a_newer_one_replaced_are_given_up() {
 }
 
 #[test]
+fn a_lifetime_that_the_issuer_sends_as_text_is_read_at_a_sign_in_and_at_a_renewal() {
+    let (stage, _core) = Stage::plain();
+    stage.issuer.set_fault(Fault::ExpiresText);
+    stage.signed_in();
+    stage.wait_health("up");
+    assert!(stage.show()["signIn"]["until"].is_string(), "it is known when the token ends: {:#}", stage.show());
+    stage.issuer.expire_access();
+    wait_for(
+        "the token is renewed",
+        || {
+            stage.home.run(["servers", "tools", "hosted"]);
+            (stage.issuer.counts().refreshes > 0).then_some(())
+        },
+        || format!("{:#}\n{}", stage.show(), stage.home.core_log()),
+    );
+    stage.wait_health("up");
+    assert_eq!(stage.state(), "signedIn");
+    assert!(stage.show()["signIn"]["until"].is_string(), "{:#}", stage.show());
+    assert_eq!(stage.issuer.faults(), Vec::<String>::new());
+}
+
+#[test]
 fn what_is_wrong_with_an_issuer_is_said_of_the_issuer() {
     let (stage, _core) = Stage::plain();
     let (issuer, server) = (stage.issuer.address().to_string(), stage.server.address().to_string());

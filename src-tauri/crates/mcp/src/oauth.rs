@@ -3,12 +3,14 @@
 //! The way of a sign-in: `resource.rs` asks the server, `discovery.rs` finds the issuer, `sign_in.rs` registers a client
 //! and waits, `callback.rs` is where the browser comes back, `browser.rs` judges its address. Then `token.rs` is read by
 //! each request, `renewal.rs` renews it and `revocation.rs` gives it up; `stored.rs` is what is kept. The protocol itself
-//! is rmcp's `auth`.
+//! is rmcp's `auth`, whose requests `issuer_client.rs` makes.
 
+mod allowed_addresses;
 mod browser;
 mod callback;
 mod discovery;
 mod faults;
+mod issuer_client;
 mod renewal;
 mod resource;
 mod revocation;

@@ -3,6 +3,8 @@
 //! The library reads the documents and compares issuers (protocol.md §5.1, steps 2 and 3); what it lets pass and the
 //! protocol does not is refused here: endpoints without TLS, an issuer without a name, PKCE that is not promised.
 
+use std::sync::Arc;
+
 use domain::policy::SignInPolicy;
 use domain::ports::SignInFault;
 use rmcp::transport::auth::{AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource};
@@ -10,7 +12,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
-use super::faults::{broken, fault, host, host_of, nothing_published, of_library};
+use super::faults::{broken, fault, host, host_of, no_client, nothing_published, of_library};
+use super::issuer_client::IssuerClient;
 use super::resource::check_documents;
 use crate::loopback::is_loopback;
 
@@ -42,10 +45,12 @@ pub(crate) async fn discover(
     let server = Url::parse(url).map_err(|_| broken("the address of the server is no URL"))?;
     let (at, limit) = (host(&server), policy.exchange_limit);
     let finding = async {
+        // Only the library's own client can be told that names may lead to private addresses.
         let manager = if may_be_private {
             AuthorizationManager::new_allowing_private_addresses(url).await
         } else {
-            AuthorizationManager::new(url).await
+            let client = IssuerClient::new(&server, policy).map_err(|_| no_client())?;
+            AuthorizationManager::new_with_oauth_http_client(url, Arc::new(client)).await
         };
         let mut manager = manager.map_err(|error| of_library(&error, &at))?;
         let found = manager.resolve_metadata_from_challenge(challenge).await;

@@ -113,6 +113,11 @@ pub(crate) fn another_issuer(at: &str) -> SignInFault {
     )
 }
 
+/// No request can be made at all.
+pub(crate) fn no_client() -> SignInFault {
+    fault("no request can be made about signing in", "Check the certificates of this system.")
+}
+
 /// There is nothing to find.
 pub(crate) fn nothing_published(at: &str) -> SignInFault {
     fault(
