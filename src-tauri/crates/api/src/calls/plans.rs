@@ -17,6 +17,7 @@ use domain::task::status::Delivery;
 use engine::{EngineError, NewPlan, RunPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use ts_rs::TS;
 
 use crate::api::Api;
@@ -125,14 +126,37 @@ impl Api {
     /// Runs a plan that its caller may run; `named` is what the caller calls it.
     pub(crate) async fn run_plan(&self, run: RunPlan, named: &str) -> Result<OperationBegun, ApiError> {
         let live = self.live()?;
-        let mut watched = live.engine.run_plan(run).await.map_err(|error| match error {
+        let watched = live.engine.run_plan(run).await.map_err(|error| match error {
             EngineError::UnknownPlan => no_such_plan(named),
             other => other.into(),
         })?;
-        // When the time is over, or the core ends, it says how far it came.
+        self.followed(watched, named).await
+    }
+
+    /// What a plan that was run has asked; follows it while it runs.
+    pub(crate) async fn plan_begun(&self, id: PlanId, named: &str) -> Result<OperationBegun, ApiError> {
+        match self.live()?.engine.running_plan(id) {
+            Some(watched) => self.followed(watched, named).await,
+            None => {
+                let plan = self.find_plan(named).await?;
+                self.operation_begun(&plan, named)
+            }
+        }
+    }
+
+    /// Waits until all tasks of a plan were asked. When the time is over, or the core ends, it says how far it came.
+    async fn followed(
+        &self,
+        mut watched: watch::Receiver<Arc<BulkPlan>>,
+        named: &str,
+    ) -> Result<OperationBegun, ApiError> {
         let over = watched.wait_for(|plan| !plan.is_running());
         let _ = tokio::time::timeout(self.policy.control.run_wait, over).await;
         let plan = Arc::clone(&watched.borrow());
+        self.operation_begun(&plan, named)
+    }
+
+    fn operation_begun(&self, plan: &BulkPlan, named: &str) -> Result<OperationBegun, ApiError> {
         let Some(operation) = &plan.operation else { return Err(no_such_plan(named)) };
         let page = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
         let refused = operation.left_out.iter().take(page);

@@ -1,11 +1,13 @@
 //! One control call from its text to its answer: the status, and the answer that is kept for an idempotency key.
 //!
-//! The status is that of HTTP, because it is kept with the answer; who speaks HTTP is the host.
+//! That a call with a key begins is on record before it acts, so that a repeat after a kill is known as one (decision 0118);
+//! what it does then is each call's. The status is that of HTTP, because it is kept; who speaks HTTP is the host.
 
 use std::time::Duration;
 
 use domain::agent::control_token::ControlAnswer;
 use domain::digest::sha256_hex;
+use domain::time::Timestamp;
 
 use super::caller::ControlCaller;
 use super::table::CONTROL_CALLS;
@@ -53,10 +55,16 @@ impl ControlReply {
         }
     }
 
-    /// Whether a repeat with the same key gets this answer. Not one that says that nothing was tried: a body that cannot
-    /// be read, or a limit that is used up. The corrected call may take the same key.
+    /// Whether it says that nothing was tried: a body that cannot be read, or a limit that is used up. The corrected call
+    /// may take the same key.
+    const fn did_nothing(&self) -> bool {
+        self.status == 400 || self.status == 429
+    }
+
+    /// Whether a repeat with the same key gets this answer. After an error of ours, part of the call may be done, and a
+    /// repeat does the rest.
     const fn is_final(&self) -> bool {
-        self.status < 500 && self.status != 400 && self.status != 429
+        self.status < 500 && !self.did_nothing()
     }
 }
 
@@ -91,26 +99,41 @@ impl Api {
             let error = ApiError::new(Code::Refused, "a call with this idempotency key is in progress", hint);
             return Ok(ControlReply::refusal(409, &ApiError { retry_after: Some(policy.busy_retry), ..error }));
         };
-        let digest = sha256_hex(format!("{}\n{}", request.name, request.body));
+        let request_digest = sha256_hex(format!("{}\n{}", request.name, request.body));
         let now = self.now();
         let forget = now.shifted(i64::try_from(policy.answer_kept.as_millis()).map_or(i64::MIN, |millis| -millis));
-        if let Some(kept) = self.registry.kept_answer(token, key).await?.filter(|kept| kept.at >= forget) {
-            if kept.request != digest {
-                let error = ApiError::new(
-                    Code::Usage,
-                    "this idempotency key was used for another call",
-                    "Use a new key for each call; the first call and its answer stay. Nothing was asked.",
-                );
-                return Ok(ControlReply::refusal(422, &error));
-            }
-            return Ok(ControlReply { status: kept.status, body: kept.body, retry_after: None, is_kept: true });
+        let kept = self.registry.kept_answer(token, key).await?.filter(|kept| kept.at >= forget);
+        if kept.as_ref().is_some_and(|kept| kept.request != request_digest) {
+            let error = ApiError::new(
+                Code::Usage,
+                "this idempotency key was used for another call",
+                "Use a new key for each call; the first call and its answer stay. Nothing was asked.",
+            );
+            return Ok(ControlReply::refusal(422, &error));
         }
-        let reply = ControlReply::of(self.control_dispatch(caller, request.name, request.body).await);
+        let keep = |status, body: String, at| {
+            let (key, request) = (key.to_owned(), request_digest.clone());
+            self.registry.keep_answer(ControlAnswer { token, key, request, status, body, at }, forget)
+        };
+        let first_began = match kept {
+            Some(kept) if kept.status != ControlAnswer::BEGUN => {
+                return Ok(ControlReply { status: kept.status, body: kept.body, retry_after: None, is_kept: true });
+            }
+            Some(begun) => Some(begun.at),
+            None => {
+                // On a full disk the call is made all the same: it only makes things safer.
+                let _ = keep(ControlAnswer::BEGUN, String::new(), now).await;
+                None
+            }
+        };
+        let caller = ControlCaller { first_began, ..caller.clone() };
+        let reply = ControlReply::of(self.control_dispatch(&caller, request.name, request.body).await);
+        // When what follows fails, a repeat finds on the tasks what was done.
         if reply.is_final() {
-            let (key, body) = (key.to_owned(), reply.body.clone());
-            let answer = ControlAnswer { token, key, request: digest, status: reply.status, body, at: now };
-            // What was done is recorded with the tasks: when this fails, a repeat finds that it was done.
-            let _ = self.registry.keep_answer(answer, forget).await;
+            let _ = keep(reply.status, reply.body.clone(), now).await;
+        } else if reply.did_nothing() && first_began.is_none() {
+            // What is older than `forget` is none.
+            let _ = keep(ControlAnswer::BEGUN, String::new(), Timestamp::EPOCH).await;
         }
         Ok(reply)
     }

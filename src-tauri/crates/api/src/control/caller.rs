@@ -8,7 +8,9 @@ use std::sync::Arc;
 use domain::agent::TokenDigest;
 use domain::agent::control_token::{ControlScope, ControlToken};
 use domain::ids::ControlTokenId;
+use domain::task::TaskHandle;
 use domain::task::decider::Decider;
+use domain::time::Timestamp;
 use engine::ControlTokenRefused;
 
 use crate::api::Api;
@@ -19,11 +21,21 @@ use crate::error::{ApiError, Code};
 #[derive(Debug, Clone)]
 pub struct ControlCaller {
     pub(crate) token: Arc<ControlToken>,
+    /// It repeats a call of this moment that was never answered, by its idempotency key. What that call did is then no
+    /// refusal and is not done again.
+    pub(crate) first_began: Option<Timestamp>,
 }
 
 impl ControlCaller {
     pub(crate) fn decider(&self) -> Decider {
         Decider::Control(self.token.id)
+    }
+
+    /// Whether the call that this one repeats asked the task to cancel already.
+    pub(crate) fn asked_before(&self, task: &TaskHandle) -> bool {
+        self.first_began.is_some_and(|began| {
+            task.cancel_request().is_some_and(|cancel| cancel.by == self.decider() && cancel.at >= began)
+        })
     }
 
     /// What its scopes let it do. Revoking asks to cancel as well, so its scope has both.
@@ -87,14 +99,14 @@ impl Api {
             return Err(ApiError::new(Code::Refused, "this is not a control token", MAKE_ONE));
         }
         let token = self.live()?.engine.control_token_of(&TokenDigest::of(token)).map_err(refused)?;
-        Ok(ControlCaller { token })
+        Ok(ControlCaller { token, first_began: None })
     }
 
     /// The program whose control token has this id; `None` when it is not in force any more.
     #[must_use]
     pub fn control_caller_with(&self, id: ControlTokenId) -> Option<ControlCaller> {
         let token = self.engine()?.control_token(id)?;
-        Some(ControlCaller { token })
+        Some(ControlCaller { token, first_began: None })
     }
 
     /// The reason of a call, when the token needs one.

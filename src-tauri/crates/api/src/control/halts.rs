@@ -5,6 +5,7 @@
 
 use domain::ids::HandleId;
 use domain::server::halt::{Halt, HaltEffect, HaltSubject, HaltedBy};
+use domain::time::Timestamp;
 use engine::StartHalt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,8 +72,13 @@ impl Api {
         if subjects.is_empty() {
             subjects.push(within(caller, HaltSubject::Everything, "halt of", "everything")?);
         }
-        live.engine.count_control_use(&caller.token, 1).await?;
-        live.engine.halt(StartHalt { subjects, effects, reason, by: Some(by(caller)) }).await?;
+        let start = StartHalt { subjects, effects, reason, by: Some(by(caller)) };
+        // The halt of the call that this one repeats is in force already; a person may have lifted some of it since.
+        let is_done = caller.first_began.is_some_and(|began| self.was_halted_since(&start, began));
+        if !is_done {
+            live.engine.count_control_use(&caller.token, 1).await?;
+            live.engine.halt(start).await?;
+        }
         self.control_halt_show(caller, Nothing {}).await
     }
 
@@ -96,6 +102,20 @@ impl Api {
             _ => None,
         };
         Ok(ControlHaltShown { halt })
+    }
+
+    /// Whether the halt in force has each of these orders, from this moment or later.
+    fn was_halted_since(&self, start: &StartHalt, began: Timestamp) -> bool {
+        let Some(halt) = self.engine().and_then(|engine| engine.halt_state().current) else { return false };
+        start.subjects.iter().all(|subject| {
+            halt.orders.iter().any(|order| {
+                order.at >= began
+                    && order.by == start.by
+                    && order.subject == *subject
+                    && order.effects == start.effects
+                    && order.reason == start.reason
+            })
+        })
     }
 
     async fn control_halted(&self, caller: &ControlCaller, halt: &Halt) -> Result<HaltedTaskCounts, ApiError> {

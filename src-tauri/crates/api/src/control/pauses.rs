@@ -67,6 +67,13 @@ impl Api {
             return Err(unknown(what, name));
         }
         check_hold(subject, input.hold_results)?;
+        if let Some(began) = caller.first_began {
+            let pauses = self.pauses_in_force().await?;
+            let is_ours = |pause: &&Pause| pause.subject == subject && pause.by == by(caller) && pause.at >= began;
+            if let Some(pause) = pauses.iter().find(is_ours) {
+                return self.control_pause_shown(pause).await;
+            }
+        }
         live.engine.count_control_use(&caller.token, 1).await?;
         let start = StartPause { subject, by: by(caller), reason, holds_results: input.hold_results };
         let pause = live.engine.pause(start).await?;

@@ -82,7 +82,8 @@ impl Api {
     /// Runs a plan of this token.
     ///
     /// # Errors
-    /// When there is none, it was run before or has expired, or the token may not end as many: then nothing was asked.
+    /// When there is none, it was run before by another call or has expired, or the token may not end as many: then nothing
+    /// was asked.
     pub(super) async fn control_plan_run(
         &self,
         caller: &ControlCaller,
@@ -97,6 +98,9 @@ impl Api {
         }
         require_kind(caller, plan.act.into())?;
         if let Some(operation) = &plan.operation {
+            if caller.first_began.is_some_and(|began| operation.begun >= began) && operation.by == caller.decider() {
+                return self.plan_begun(id, &input.plan_id).await;
+            }
             return Err(EngineError::PlanRefused(PlanRefused::Run(operation.id)).into());
         }
         live.engine.count_control_use(&caller.token, u64::try_from(plan.tasks.len()).unwrap_or(u64::MAX)).await?;

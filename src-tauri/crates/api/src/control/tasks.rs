@@ -2,13 +2,14 @@
 //!
 //! Phases, times, names and counts: no word of a server, no argument, no result.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::policy::{TOOL_NAME_CHARS, plain_text};
 use domain::ports::{TaskListQuery, TaskQuery};
 use domain::task::TaskHandle;
-use domain::task::status::{Outcome, Phase};
+use domain::task::status::{Intent, Outcome, Phase};
 use engine::EngineError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,17 +216,23 @@ impl Api {
             _ => return Err(either("a cancel")),
         };
         let many = u64::try_from(tasks.len()).unwrap_or(u64::MAX);
-        if let Some(expected) = input.expect.filter(|expected| *expected != many) {
+        let asked_before = tasks.iter().filter(|task| caller.asked_before(task)).count();
+        // Where the call that this one repeats asked any, the number was as expected.
+        if let Some(expected) = input.expect.filter(|expected| *expected != many && asked_before == 0) {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("{} match now, and {expected} were expected", count(many, "task")),
                 "Nothing was asked. Look at the tasks again, or make a plan, whose tasks do not change.",
             ));
         }
-        live.engine.count_control_use(&caller.token, many).await?;
+        self.count_ends(caller, tasks.len() - asked_before).await?;
         let since = self.registry.newest_seq().await?;
         let (mut outcomes, mut left) = (Vec::with_capacity(tasks.len()), Vec::new());
         for task in tasks {
+            if caller.asked_before(&task) {
+                outcomes.push((task.id, Ok(())));
+                continue;
+            }
             match live.engine.control_ended(caller.token.id) {
                 Some(why) => left.push(not_asked(task.id, why)),
                 None => {
@@ -263,11 +270,15 @@ impl Api {
                 ));
             }
         };
-        let many = u64::try_from(tasks.len()).unwrap_or(u64::MAX);
-        live.engine.count_control_use(&caller.token, many).await?;
+        let is_revoked = |task: &TaskHandle| matches!(task.intent, Intent::Revoked(_)) && caller.asked_before(task);
+        self.count_ends(caller, tasks.iter().filter(|task| !is_revoked(task)).count()).await?;
         let since = self.registry.newest_seq().await?;
         let (mut outcomes, mut left) = (Vec::with_capacity(tasks.len()), Vec::new());
         for task in tasks {
+            if is_revoked(&task) {
+                outcomes.push((task.id, Ok(())));
+                continue;
+            }
             match live.engine.control_ended(caller.token.id) {
                 Some(why) => left.push(not_asked(task.id, why)),
                 None => {
@@ -282,6 +293,15 @@ impl Api {
         let mut done = self.control_outcomes(outcomes, since).await?;
         done.outcomes.extend(left);
         Ok(done)
+    }
+
+    /// Counts the tasks that a call is about to end. A repeat has counted those that it asked the first time.
+    async fn count_ends(&self, caller: &ControlCaller, tasks: usize) -> Result<(), ApiError> {
+        if tasks == 0 {
+            return Ok(());
+        }
+        let tasks = u64::try_from(tasks).unwrap_or(u64::MAX);
+        Ok(self.live()?.engine.count_control_use(&caller.token, tasks).await?)
     }
 
     async fn control_outcomes(
@@ -316,7 +336,8 @@ impl Api {
         Ok(found)
     }
 
-    /// The open tasks in reach that match; at least one.
+    /// The open tasks in reach that match; at least one. A repeat finds what its first call asked, and of the others those
+    /// that were there then.
     pub(super) async fn control_matching(
         &self,
         caller: &ControlCaller,
@@ -338,14 +359,24 @@ impl Api {
             ..TaskListQuery::default()
         };
         let most = self.policy.asking.stops_max;
+        let asked =
+            TaskListQuery { phases: Vec::new(), open: None, changed_after: caller.first_began, ..query.clone() };
+        let query = TaskListQuery { created_before: caller.first_began, ..query };
         let ids = self.registry.matching_ids(query, most.saturating_add(1)).await?;
-        let mut open = Vec::new();
+        let mut found = Vec::new();
         for id in &ids {
             let task = self.registry.handle(*id).await?;
-            open.extend(task.filter(|task| caller.token.reaches(task) && !task.is_over()));
+            found.extend(task.filter(|task| caller.token.reaches(task) && !task.is_over()));
         }
-        if open.is_empty() || ids.len() > usize::try_from(most).unwrap_or(usize::MAX) {
-            let too_many = !open.is_empty();
+        if caller.first_began.is_some() {
+            let known: HashSet<HandleId> = found.iter().map(|task| task.id).collect();
+            for id in self.registry.matching_ids(asked, most).await? {
+                let task = if known.contains(&id) { None } else { self.registry.handle(id).await? };
+                found.extend(task.filter(|task| caller.token.reaches(task) && caller.asked_before(task)));
+            }
+        }
+        if found.is_empty() || ids.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+            let too_many = !found.is_empty();
             let message = if too_many { "too many tasks match" } else { "no open task in reach matches" };
             return Err(ApiError::new(
                 Code::Refused,
@@ -353,7 +384,7 @@ impl Api {
                 "Nothing was asked. Change the filter; `tasks.list` lists the tasks in reach.",
             ));
         }
-        Ok(open)
+        Ok(found)
     }
 
     async fn control_dto(&self, task: &TaskHandle, names: &mut Names) -> Result<ControlTask, ApiError> {

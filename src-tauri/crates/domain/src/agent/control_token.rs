@@ -203,16 +203,24 @@ pub struct ControlUse {
     pub tasks: u32,
 }
 
-/// The answer to a call that was made with an idempotency key. `Debug` leaves out what was answered.
+/// What is kept of a call that was made with an idempotency key: that it began, then its answer. `Debug` leaves out what was
+/// answered.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ControlAnswer {
     pub token: ControlTokenId,
     pub key: String,
     /// Hex SHA-256 of the call and its body.
     pub request: String,
+    /// [`ControlAnswer::BEGUN`] until it is answered.
     pub status: u16,
     pub body: String,
+    /// When it began, or was answered.
     pub at: Timestamp,
+}
+
+impl ControlAnswer {
+    /// The status of a call that began and has no answer: it is being made, or the core ended in the middle of it.
+    pub const BEGUN: u16 = 0;
 }
 
 impl fmt::Debug for ControlAnswer {

@@ -111,6 +111,12 @@ impl Engine {
         Ok(work_on(core, begun))
     }
 
+    /// Follows how far the operation of a plan comes; `None` when none runs.
+    #[must_use]
+    pub fn running_plan(&self, id: PlanId) -> Option<watch::Receiver<Arc<BulkPlan>>> {
+        self.core.bulk.running.lock().get(&id).cloned()
+    }
+
     /// A plan, as far as its operation came.
     ///
     /// # Errors

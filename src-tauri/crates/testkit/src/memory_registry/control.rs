@@ -62,7 +62,10 @@ impl ControlStore for MemoryRegistry {
     fn keep_answer(&self, answer: ControlAnswer, forget: Timestamp) -> PortFuture<'_, Result<(), RegistryError>> {
         ready(self.with(|state, _| {
             state.control.answers.retain(|_, kept| kept.at >= forget);
-            state.control.answers.entry((answer.token, answer.key.clone())).or_insert(answer);
+            let place = (answer.token, answer.key.clone());
+            if state.control.answers.get(&place).is_none_or(|kept| kept.status == ControlAnswer::BEGUN) {
+                state.control.answers.insert(place, answer);
+            }
         }))
     }
 

@@ -29,7 +29,8 @@ pub trait ControlStore: Send + Sync + 'static {
         token: ControlTokenId,
         since: Timestamp,
     ) -> PortFuture<'_, Result<Vec<ControlUse>, RegistryError>>;
-    /// Keeps an answer, and forgets all that were kept before `forget`.
+    /// Keeps that a call began, or its answer, and forgets all that were kept before `forget`. An answer takes the place of
+    /// the note that its call began, and nothing takes the place of an answer.
     fn keep_answer(&self, answer: ControlAnswer, forget: Timestamp) -> PortFuture<'_, Result<(), RegistryError>>;
     /// The answer that was kept for this key of this token.
     fn kept_answer(

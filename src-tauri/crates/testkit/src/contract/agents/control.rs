@@ -77,6 +77,9 @@ pub(crate) async fn check(registry: &dyn Registry) {
     assert_eq!(registry.control_uses(second.id, at(20)).await.expect("uses").len(), 1, "those after the moment");
     assert_eq!(registry.control_uses(first.id, at(0)).await.expect("uses"), Vec::new(), "each token has its own");
 
+    let begun = ControlAnswer { status: ControlAnswer::BEGUN, ..answer(&first, "k", "", 9) };
+    registry.keep_answer(begun.clone(), at(0)).await.expect("kept");
+    assert!(registry.kept_answer(first.id, "k").await.expect("read") == Some(begun), "a call that began is noted");
     registry.keep_answer(answer(&first, "k", "one", 10), at(0)).await.expect("kept");
     registry.keep_answer(answer(&first, "k", "two", 11), at(0)).await.expect("kept");
     let kept = registry.kept_answer(first.id, "k").await.expect("read");

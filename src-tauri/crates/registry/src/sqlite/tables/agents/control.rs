@@ -4,7 +4,7 @@
 //! `codec/task/control_token.rs`. Answers are sealed, because they repeat what servers said.
 
 use domain::agent::TokenDigest;
-use domain::agent::control_token::{ControlToken, ControlUse};
+use domain::agent::control_token::{ControlAnswer, ControlToken, ControlUse};
 use domain::audit::AuditEvent;
 use domain::ids::ControlTokenId;
 use domain::ports::{ControlTokenUnit, RegistryError};
@@ -107,14 +107,16 @@ pub(crate) fn put(batch: &mut StatementBatch, row: &ControlRow) {
             batch
                 .add(
                     "INSERT INTO control_answers (token, key, request, status, body_sealed, at) \
-                     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (token, key) DO NOTHING",
+                     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (token, key) DO UPDATE SET status = excluded.status, \
+                     body_sealed = excluded.body_sealed, at = excluded.at WHERE control_answers.status = ?",
                 )
                 .with(token.to_string())
                 .with(key.clone())
                 .with(request.clone())
                 .with(*status)
                 .with(body.clone())
-                .with(*at);
+                .with(*at)
+                .with(ControlAnswer::BEGUN);
         }
     }
 }
