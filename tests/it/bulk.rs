@@ -200,6 +200,11 @@ fn what_does_not_fit_is_refused_with_its_reason_and_nothing_is_asked() {
     assert_eq!(gone["code"], "notFound", "{gone}");
     let wrong = stage.refusal("tasks.cancel", &json!({"ids": ids, "expect": 4}));
     assert!(wrong["message"].as_str().is_some_and(|said| said.contains("3 tasks match now, and 4")), "{wrong}");
+    for list in ["servers", "agents", "tools", "scope"] {
+        let empty = stage.refusal("halts.start", &json!({"reason": "wrong month", list: []}));
+        assert_eq!(empty["code"], "usage", "an empty choice is not everything: {empty}");
+    }
+    assert_eq!(stage.ask("halts.show", &json!({}))["halt"], Value::Null, "nothing is halted");
     assert!(stage.server.seen().cancels.is_empty(), "nothing was asked");
 
     let listed = stage.home.run(["tasks", "cancel", "--server", "recorder"]);

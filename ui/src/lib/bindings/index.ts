@@ -3129,12 +3129,12 @@ export type SpanTimes = {
 /** Where the span begins. */
 from: string, calls: RequestTimesDto, polls: RequestTimesDto, };
 
-/** What to halt. Without servers, agents and tools: everything. */
+/** What to halt. Without servers, agents and tools: everything. A list that is there is not empty. */
 export type StartHalts = {
 /** In the person's words. */
 reason: string,
-/** What is stopped there; everything of it when empty. */
-scope: Array<HaltEffectDto>, servers: Array<string>, agents: Array<string>, tools: Array<ToolOfServer>, };
+/** What is stopped there; everything of it when left out. */
+scope?: Array<HaltEffectDto>, servers?: Array<string>, agents?: Array<string>, tools?: Array<ToolOfServer>, };
 
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {

@@ -14,7 +14,8 @@ use domain::task::status::{CancelRequest, Delivery};
 use domain::time::Timestamp;
 use engine::StartHalt;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use ts_rs::TS;
 
 use crate::api::Api;
@@ -28,17 +29,34 @@ use crate::dto::iso;
 use crate::error::{ApiError, Code};
 use crate::lookup::Names;
 
-/// What to halt. Without servers, agents and tools: everything.
+/// What to halt. Without servers, agents and tools: everything. A list that is there is not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StartHalts {
     /// In the person's words.
     pub reason: String,
-    /// What is stopped there; everything of it when empty.
+    /// What is stopped there; everything of it when left out.
+    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<HaltEffectDto>>")]
     pub scope: Vec<HaltEffectDto>,
+    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub servers: Vec<String>,
+    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub agents: Vec<String>,
+    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ToolOfServer>>")]
     pub tools: Vec<ToolOfServer>,
+}
+
+/// A list that is not empty: an empty one is a choice that went wrong, and must not halt everything.
+fn named<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(from)?;
+    if list.is_empty() {
+        return Err(D::Error::custom("an empty list chooses nothing; leave it out to choose by the others"));
+    }
+    Ok(list)
 }
 
 /// A stage of the way back.

@@ -16,7 +16,7 @@ export function haltCalls(state: CoreState): HaltCalls {
   };
   return {
     "halts.show": () => state.halt,
-    "halts.start": ({ reason, scope, servers, agents, tools }) => {
+    "halts.start": ({ reason, scope = [], servers = [], agents = [], tools = [] }) => {
       const at = state.now();
       const isOf = (row: TaskRow) =>
         servers.length + agents.length + tools.length === 0 ||
