@@ -291,11 +291,11 @@ impl Api {
         let within = self.policy.halt.confirm_within;
         let state = task.halted_state(self.now(), within);
         let waits = matches!(state, HaltedTaskState::Requested | HaltedTaskState::Acknowledged);
-        let asked = task.cancel_request().filter(|_| waits).map(|cancel| cancel.at);
+        let silent = task.cancel_request().filter(|_| waits).map(CancelRequest::silent_since);
         Ok(Some(HaltedTask {
             created: task.created,
             state,
-            until: asked.map(|at| at.plus(within)),
+            until: silent.map(|since| since.plus(within)),
             shown: self.halted_task_dto(&task, state, names).await?,
         }))
     }

@@ -9,7 +9,7 @@ use crate::policy::SECOND;
 /// How halts are kept and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaltPolicy {
-    /// A cancel that a server has not acknowledged after this is shown as not confirmed. stop.md §2.
+    /// A cancel of which nothing is heard for this long is shown as not confirmed. stop.md §2.
     pub confirm_within: Duration,
     /// How often the file `HALT` is looked for where the system does not report new files, and after a look that failed.
     /// stop.md §3.2: it works within a second.

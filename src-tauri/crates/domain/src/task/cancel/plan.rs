@@ -203,15 +203,15 @@ impl BulkResult {
 }
 
 impl TaskHandle {
-    /// What became of it in an operation that asked it to cancel. A cancel without a word for `confirm_within` is not
-    /// confirmed.
+    /// What became of it in an operation that asked it to cancel. A cancel of which nothing was heard for `confirm_within`
+    /// is not confirmed.
     #[must_use]
     pub fn bulk_result(&self, now: Timestamp, confirm_within: Duration) -> BulkResult {
         if let Contact::Gone { why, .. } = &self.contact {
             let by_person = matches!(why, GoneWhy::EndedByPerson { .. });
             return if by_person { BulkResult::Stopped } else { BulkResult::NotConfirmed };
         }
-        let late = self.cancel_request().is_none_or(|cancel| now.since(cancel.at) > confirm_within);
+        let late = self.cancel_request().is_none_or(|cancel| now >= cancel.silent_since().plus(confirm_within));
         match self.stop_state() {
             Some(CancelState::Stopped | CancelState::EndedHere) => BulkResult::Stopped,
             Some(CancelState::FinishedAnyway) => BulkResult::FinishedAnyway,

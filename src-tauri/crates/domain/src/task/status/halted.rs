@@ -45,7 +45,7 @@ impl HaltedTaskState {
 }
 
 impl TaskHandle {
-    /// What became of it under a halt. A cancel without a word for `confirm_within` is not confirmed.
+    /// What became of it under a halt. A cancel of which nothing was heard for `confirm_within` is not confirmed.
     #[must_use]
     pub fn halted_state(&self, now: Timestamp, confirm_within: Duration) -> HaltedTaskState {
         if self.stopped().is_some() {
@@ -60,7 +60,9 @@ impl TaskHandle {
                 HaltedTaskState::Confirmed
             }
             Some(CancelState::Refused) | None => HaltedTaskState::NotConfirmed,
-            Some(CancelState::Asked | CancelState::Acknowledged) if now.since(cancel.at) >= confirm_within => {
+            Some(CancelState::Asked | CancelState::Acknowledged)
+                if now >= cancel.silent_since().plus(confirm_within) =>
+            {
                 HaltedTaskState::NotConfirmed
             }
             Some(CancelState::Asked) => HaltedTaskState::Requested,

@@ -99,6 +99,13 @@ impl CancelRequest {
             Delivery::Recorded | Delivery::Sent { .. } | Delivery::Refused { .. } => None,
         }
     }
+
+    /// Since when nothing was heard of it: since the server acknowledged it, else since it was first sent, else since it was
+    /// asked for. A long queue of cancels takes none of the time that the server has.
+    #[must_use]
+    pub fn silent_since(&self) -> Timestamp {
+        self.acknowledged_at().or(self.sent).map_or(self.at, |heard| heard.max(self.at))
+    }
 }
 
 /// How a cancel that was sent counts in the record of its server.

@@ -1,6 +1,8 @@
 //! Wishes: to stop, to revoke, to look away.
 
 use super::*;
+use crate::task::cancel::plan::BulkResult;
+use crate::task::status::halted::HaltedTaskState;
 use crate::task::status::{CancelState, Delivery, Phase, SentCancel};
 use crate::task::{Effect, Refusal};
 
@@ -140,4 +142,23 @@ fn a_cancel_that_is_not_confirmed_is_asked_again_and_counts_from_then() {
     assert_eq!(told.cancel_again(ben(), at(60)), Err(refused), "a call is told once: its request was given up");
     let over = sent.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
     assert_eq!(over.cancel_again(ben(), at(60)), Err(Refusal::AlreadyOver("cancelled")), "it ended");
+}
+
+#[test]
+fn a_cancel_is_not_confirmed_only_when_nothing_was_heard_of_it_for_the_time() {
+    let within = Duration::from_secs(30);
+    let states = |task: &TaskHandle, now| (task.halted_state(now, within), task.bulk_result(now, within));
+    let unconfirmed = (HaltedTaskState::NotConfirmed, BulkResult::NotConfirmed);
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    let over = at(20).plus(within);
+    assert_eq!(states(&asked, over), unconfirmed, "it never left");
+    let left = at(20).plus(within / 2);
+    let sent = asked.cancel_step(&Delivery::Sent { at: left, attempts: 1 }, left).next;
+    let waits = (HaltedTaskState::Requested, BulkResult::Asked);
+    assert_eq!(states(&sent, over), waits, "the queue was long, and the server has its time");
+    assert_eq!(states(&sent, left.plus(within)), unconfirmed, "the server says nothing");
+    let acknowledged = sent.cancel_step(&Delivery::Acknowledged { at: over }, over).next;
+    let heard = (HaltedTaskState::Acknowledged, BulkResult::Acknowledged);
+    assert_eq!(states(&acknowledged, left.plus(within)), heard, "it said something");
+    assert_eq!(states(&acknowledged, over.plus(within)), unconfirmed, "it only acknowledged");
 }
