@@ -125,12 +125,21 @@ fn further_calls_of_a_loop_wait_where_a_rule_says_so_until_a_person_sends_or_can
     let made = gate.home().run(["control", "add", "night-watch", "--scope", "read", "--all"]);
     assert_eq!(made.code, 0, "{}", made.err);
     let file = gate.home().path().join("night-watch.token");
+    let program = Agent::new(&format!("http://{}/api/v1/mcp", gate.address()), made.out.trim());
     std::fs::write(&file, made.out).expect("a file");
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("permissions");
     let file = file.to_str().expect("a path of letters");
     let seen = gate.home().run(["alarms", "list", "--token-file", file, "--json"]);
     let seen: Value = serde_json::from_str(&seen.out).expect("JSON");
     assert_eq!(seen["alarms"][0]["id"], json!(id), "a program reads it: {seen:#}");
+    let tasks = program.ask("tools/call", &json!({"name": "list_tasks", "arguments": {}})).result();
+    let told: Value = serde_json::from_str(tasks["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    let told = &told["alarms"][0];
+    assert_eq!(
+        (&told["agent"], &told["asks"]),
+        (&json!("order-bot"), &json!(true)),
+        "an agent that supervises: {tasks}"
+    );
     let decides = gate.home().run(["alarms", "send", id, "--token-file", file]);
     assert_eq!(decides.code, 2, "and decides nothing: {}", decides.err);
 

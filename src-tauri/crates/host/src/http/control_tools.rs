@@ -45,7 +45,7 @@ const TOOLS: &[Tool] = &[
     Tool {
         name: "list_tasks",
         call: "tasks.list",
-        about: "Lists tasks of AI agents within your reach, the newest first.",
+        about: "Lists tasks of AI agents in your reach, newest first, and open `alarms` about repeated calls.",
         fields: || {
             json!({
                 "open": {"type": "boolean", "description": "only those not over"},
@@ -53,7 +53,7 @@ const TOOLS: &[Tool] = &[
                 "server": {"type": "string"},
                 "agent": {"type": "string"},
                 "limit": {"type": "integer", "minimum": 1},
-                "before": {"type": "string", "description": "`next` of the page before"},
+                "before": {"type": "string", "description": "`next` of a page"},
             })
         },
         required: &[],
@@ -61,15 +61,15 @@ const TOOLS: &[Tool] = &[
     Tool {
         name: "show_task",
         call: "tasks.show",
-        about: "Shows one task: its phase, times, attempt and how far a cancel got.",
+        about: "Shows one task: phase, times, attempt, and how far a cancel got.",
         fields: || json!({"id": {"type": "string", "description": "hdl_…"}}),
         required: &["id"],
     },
     Tool {
         name: "cancel_tasks",
         call: "tasks.cancel",
-        about: "Asks servers to cancel tasks: either `ids` or all open ones that match `filter`. Outcomes: `stopped`, \
-                `acknowledged`, `asked` (no word yet), `endedHere` (it was not sent), `finishedAnyway`, `refused`, `notAsked`.",
+        about: "Asks servers to cancel tasks: `ids`, or all open ones that match `filter`. Outcomes: `stopped`, \
+                `acknowledged`, `asked` (no word yet), `endedHere` (not sent), `finishedAnyway`, `refused`, `notAsked`.",
         fields: || {
             json!({
                 "ids": ids(),
@@ -232,18 +232,32 @@ impl ControlTools {
             Some(Value::Object(fields)) => fields,
             Some(_) => return Err(RequestError::params("`arguments` must be an object")),
         };
-        if tool.call == "tasks.list" {
+        let is_list = tool.call == "tasks.list";
+        let is_first_page = is_list && !fields.contains_key("before");
+        if is_list {
             fields.entry("limit").or_insert_with(|| json!(self.tool_rows));
         }
         let body = Value::Object(fields).to_string();
-        let reply = self.calls.make(caller, tool.call.to_owned(), body, None).await;
+        let reply = self.calls.make(caller.clone(), tool.call.to_owned(), body, None).await;
         let is_error = reply.status != 200;
-        let text = if is_error { refusal_text(&reply) } else { short_text(&reply.body) };
+        let alarms = if is_first_page && !is_error { self.open_alarms(caller).await } else { Vec::new() };
+        let text = if is_error { refusal_text(&reply) } else { short_text(&reply.body, alarms) };
         let mut result = json!({"content": [{"type": "text", "text": text}]});
         if let (Some(result), true) = (result.as_object_mut(), is_error) {
             result.insert("isError".to_owned(), json!(true));
         }
         Ok(result)
+    }
+}
+
+impl ControlTools {
+    /// The newest alarms in reach that are open; none when they cannot be read, because the tasks are what was asked for.
+    async fn open_alarms(&self, caller: ControlCaller) -> Vec<Value> {
+        let reply = self.calls.make(caller, "alarms.list".to_owned(), String::new(), None).await;
+        let mut read: Value = serde_json::from_str(&reply.body).unwrap_or_default();
+        let listed = read.get_mut("alarms").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+        let open = listed.into_iter().filter(|alarm| alarm.get("state").is_some_and(|state| state == "open"));
+        open.take(usize::try_from(self.tool_rows).unwrap_or(usize::MAX)).collect()
     }
 }
 
@@ -279,16 +293,20 @@ fn refusal_text(reply: &ControlReply) -> String {
     format!("{}. {}{}", word("message"), word("hint"), again.unwrap_or_default()).trim().to_owned()
 }
 
-/// An answer without the members that say nothing: null, false, empty, and a first attempt.
-fn short_text(body: &str) -> String {
+/// An answer without the members that say nothing: null, false, empty, and a first attempt. With the alarms, if any.
+fn short_text(body: &str, alarms: Vec<Value>) -> String {
     let Ok(mut answer) = serde_json::from_str::<Value>(body) else { return body.to_owned() };
     let is_list = answer.get("tasks").is_some();
+    if let (Some(members), false) = (answer.as_object_mut(), alarms.is_empty()) {
+        members.insert("alarms".to_owned(), Value::Array(alarms));
+    }
     shorten(&mut answer, is_list);
     answer.to_string()
 }
 
-/// The members of a listed task that `show_task` has.
-const LEFT_OUT_OF_LISTS: [&str; 4] = ["createdAt", "changedAt", "endedAt", "resultBytes"];
+/// The members of a listed task that `show_task` has, and of an alarm those on which nobody can act here.
+const LEFT_OUT_OF_LISTS: [&str; 8] =
+    ["createdAt", "changedAt", "endedAt", "resultBytes", "raisedAt", "limit", "state", "action"];
 
 fn shorten(value: &mut Value, is_list: bool) {
     match value {
@@ -341,10 +359,15 @@ mod tests {
     fn an_answer_is_shortened_by_what_says_nothing_and_keeps_the_rest() {
         let task = json!({"id": "hdl_1", "agent": null, "attempt": 1, "openRequests": 0, "isError": false,
             "phase": "working", "createdAt": "2026-01-01T00:00:00Z"});
-        let listed = short_text(&json!({"tasks": [task], "next": null}).to_string());
-        assert_eq!(listed, r#"{"tasks":[{"id":"hdl_1","phase":"working"}]}"#);
-        let shown = short_text(&task.to_string());
+        let list = json!({"tasks": [task], "next": null}).to_string();
+        assert_eq!(short_text(&list, Vec::new()), r#"{"tasks":[{"id":"hdl_1","phase":"working"}]}"#);
+        let alarm = json!({"id": "alm_1", "agent": "order-bot", "kind": "sameCall", "other": null, "count": 12, "limit": 10,
+            "state": "open", "action": "ask", "asks": true, "raisedAt": "2026-01-01T00:00:00Z"});
+        let alarms = short_text(r#"{"tasks":[]}"#, vec![alarm]);
+        let said = json!({"id": "alm_1", "agent": "order-bot", "kind": "sameCall", "count": 12, "asks": true});
+        assert_eq!(alarms, json!({"tasks": [], "alarms": [said]}).to_string());
+        let shown = short_text(&task.to_string(), Vec::new());
         assert_eq!(shown, r#"{"id":"hdl_1","phase":"working","createdAt":"2026-01-01T00:00:00Z"}"#);
-        assert_eq!(short_text(r#"{"tasks":[]}"#), r#"{"tasks":[]}"#, "an empty list is said");
+        assert_eq!(short_text(r#"{"tasks":[]}"#, Vec::new()), r#"{"tasks":[]}"#, "an empty list is said");
     }
 }
