@@ -162,3 +162,40 @@ fn further_calls_of_a_loop_wait_where_a_rule_says_so_until_a_person_sends_or_can
     let decided = &alarms(&gate)[0];
     assert_eq!((&decided["state"], &decided["decision"]), (&json!("dismissed"), &json!("send")), "{decided:#}");
 }
+
+#[test]
+fn a_call_that_an_alarm_lets_go_and_a_pause_holds_says_for_what_it_waits() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    let gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let agent = Agent::new(&gate.url("recorder"), &gate.add_agent("order-bot"));
+    let run = |args: &[&str]| {
+        let ran = gate.home().run(args);
+        assert_eq!(ran.code, 0, "`{args:?}`: {}{}", ran.out, ran.err);
+        ran
+    };
+    run(&["rules", "set", "--server", "recorder", "--tool", "quick", "--alarm", "ask"]);
+    same_calls(&agent, 6);
+    let raised = until(&gate, "the loop is told", &["open"]);
+    let alarm = raised[0]["id"].as_str().expect("an id");
+    let call = json!({"name": "quick", "arguments": {"nonce": "again"}});
+    let told = agent.ask("tools/call", &call).result()["taskId"].as_str().expect("an id").to_owned();
+    let waiting = gate.wait_task("the call waits", |task| task["paused"]["kind"] == "alarm");
+    let task = waiting["id"].as_str().expect("an id");
+    let shown = run(&["tasks", "show", task]).out;
+    assert!(shown.contains("it waits until a person decides about an alarm"), "{shown}");
+
+    run(&["pause", "order-bot"]);
+    let sent = run(&["alarms", "send", alarm]);
+    assert!(sent.err.contains("order-bot is paused: its calls wait"), "it is not sent yet: {}{}", sent.out, sent.err);
+    gate.wait_task("it waits for the pause", |task| task["paused"]["kind"] == "agentPaused");
+    let shown = run(&["tasks", "show", task]).out;
+    assert!(shown.contains("it waits until a person ends a pause"), "{shown}");
+    let over = run(&["unpause", "order-bot"]).out;
+    assert!(over.contains("1 waiting call is sent"), "{over}");
+    agent.wait_status(&told, "completed");
+    let emptied = run(&["alarms", "list"]).out;
+    assert!(emptied.contains("Every alarm was dismissed"), "{emptied}");
+}

@@ -75,7 +75,7 @@ pub enum EngineError {
     #[error("the call was not sent: {}", .0.words())]
     Halted(HaltReason),
     /// As many calls wait at the gate as may, so this one was not recorded and not sent.
-    #[error("the call was not sent: {most} calls wait already until a person ends a pause")]
+    #[error("the call was not sent: {most} calls wait already until a person decides")]
     TooManyWaiting {
         /// The most that may wait.
         most: usize,

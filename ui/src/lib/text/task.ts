@@ -388,7 +388,7 @@ export const SERVER_STATUS = {
   unsaid: {
     awaiting: (server: string) => `${server} has not replied yet`,
     ownCall: (server: string) => `${server} has not replied yet`,
-    gated: () => "Not sent: it waits until a person ends a pause",
+    gated: () => "Not sent: it waits until a person decides",
     asking: (server: string) => `${server} asks before it starts`,
     notSent: () => "Nothing was sent",
     unanswered: (server: string) => `A reply from ${server} can no longer arrive`,

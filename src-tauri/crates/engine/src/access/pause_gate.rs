@@ -98,8 +98,12 @@ impl PauseGate {
         let pauses = self.pauses.read();
         let covers = |pause: &&Pause| pause.is_in_force() && pause.subject.covers(call);
         let paused = pauses.iter().find(covers).map(|pause| pause.subject.into());
-        let asks = |alarm: &CallAlarm| alarm.asks() && alarm.covers(call);
-        paused.or_else(|| self.alarms.read().iter().any(asks).then_some(GateReason::Alarm))
+        paused.or_else(|| self.asks_about(call).then_some(GateReason::Alarm))
+    }
+
+    /// Whether an alarm asks about calls like this.
+    pub(crate) fn asks_about(&self, call: HaltedWork<'_>) -> bool {
+        self.alarms.read().iter().any(|alarm| alarm.asks() && alarm.covers(call))
     }
 
     /// Whether the processes of this server are to stand still.
@@ -134,6 +138,18 @@ impl PauseGate {
             GateVerdict::Waits => 1,
             GateVerdict::LeftOut(_) => 2,
         })
+    }
+
+    /// What was decided about when a person left this call out: an alarm, or else the pause that it waited for.
+    pub(crate) fn left_out_at(&self, handle: &TaskHandle) -> GateReason {
+        let Some((since, reason)) = handle.gated() else { return GateReason::Paused };
+        let work = work_of(handle);
+        let is_left_out = |alarm: &CallAlarm| matches!(alarm.verdict(work, since), GateVerdict::LeftOut(_));
+        match (self.alarms.read().iter().any(is_left_out), reason) {
+            (true, _) => GateReason::Alarm,
+            (false, GateReason::Alarm) => GateReason::Paused,
+            (false, GateReason::Paused | GateReason::Frozen) => reason,
+        }
     }
 
     /// Takes over what was recorded.

@@ -4,15 +4,17 @@
 
 use api::calls::Nothing;
 use api::calls::alarms::{AlarmList, DecideAlarms, DismissAlarms};
+use api::calls::pauses::PauseList;
 use api::control::alarms::{ControlAlarm, ControlAlarmList};
 use api::dto::alarm::{AlarmDecisionDto, AlarmDto, AlarmStateDto};
 use api::dto::moment;
+use api::dto::pause::PauseDto;
 use api::format::alarm::{called, what};
 use api::format::time;
 use clap::{Args, Subcommand};
 
 use super::output::screen::Screen;
-use super::output::sentences::{self, one_line, short_id};
+use super::output::sentences::{self, one_line, shell_word, short_id};
 use super::output::table::{self, TableLayout, text};
 use crate::app::control_client::ControlClient;
 use crate::app::core_client::CoreClient;
@@ -57,7 +59,12 @@ pub(crate) async fn run(command: AlarmsCommand, config: &Config, screen: &Screen
             }
             let core = CoreClient::attach_or_read(config).await?;
             let mut list: AlarmList = core.request("alarms.list", &Nothing {}).await?;
+            let kept = list.alarms.len();
             list.alarms.retain(|alarm| all || alarm.state != AlarmStateDto::Dismissed);
+            if kept > 0 && list.alarms.is_empty() && !screen.is_json() {
+                screen.line("Every alarm was dismissed. `taskwarden alarms list --all` shows them.");
+                return Ok(DONE);
+            }
             print(&list, screen)
         }
         AlarmsCommand::Dismiss(AlarmIdArgs { ids }) => {
@@ -101,8 +108,26 @@ async fn list_in_reach(program: &ControlClient, all: bool, screen: &Screen) -> C
 }
 
 async fn decide(ids: Vec<String>, calls: AlarmDecisionDto, config: &Config, screen: &Screen) -> CommandResult {
-    let list: AlarmList = CoreClient::attach(config)?.request("alarms.decide", &DecideAlarms { ids, calls }).await?;
-    print(&list, screen)
+    let core = CoreClient::attach(config)?;
+    let list: AlarmList = core.request("alarms.decide", &DecideAlarms { ids, calls }).await?;
+    print(&list, screen)?;
+    if calls == AlarmDecisionDto::Send {
+        let held: PauseList = core.request("pauses.list", &Nothing {}).await?;
+        let names = held.pauses.iter().filter(|pause| list.alarms.iter().any(|alarm| holds(pause, alarm)));
+        for name in names.filter_map(|pause| pause.agent.as_deref().or(pause.server.as_deref())) {
+            let (name, word) = (one_line(name), shell_word(name));
+            screen.note(&format!("{name} is paused: its calls wait until `taskwarden unpause {word}`."));
+        }
+    }
+    Ok(DONE)
+}
+
+/// Whether calls that an alarm lets go wait for this pause as well.
+fn holds(pause: &PauseDto, alarm: &AlarmDto) -> bool {
+    let server = pause.server.as_deref();
+    pause.agent.as_deref() == Some(alarm.agent.as_str())
+        || server == Some(alarm.server.as_str())
+        || alarm.other.as_ref().is_some_and(|other| server == Some(other.server.as_str()))
 }
 
 fn print(list: &AlarmList, screen: &Screen) -> CommandResult {

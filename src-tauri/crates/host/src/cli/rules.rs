@@ -341,7 +341,7 @@ fn alarm_words(rule: &RuleDto) -> Vec<String> {
             calls => format!("alarm at {} calls {when}", grouped(calls.into())),
         })
     });
-    let action = rule.alarm_action.map(|at| format!("at an alarm {at}"));
+    let action = rule.alarm_action.map(|at| format!("at an alarm: {at}"));
     same.into_iter().chain(of_agent).chain(action).collect()
 }
 

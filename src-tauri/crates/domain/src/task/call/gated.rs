@@ -68,17 +68,29 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
-    /// The person who decided about the calls that wait did not choose this one: it is cancelled, and its server never
-    /// heard of it.
+    /// What held the call is over, and it waits for this as well.
     #[must_use]
-    pub fn left_out(&self, by: &Decider, now: Timestamp) -> Transition {
+    pub fn held_further(&self, by: GateReason, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        if let ServerView::Gated { reason, .. } = &mut step.next.view
+            && self.may_leave_gate()
+        {
+            *reason = by;
+        }
+        step.settle(self, now)
+    }
+
+    /// The person who decided about the calls that waited for this did not choose this one: it is cancelled, and its server
+    /// never heard of it.
+    #[must_use]
+    pub fn left_out(&self, by: &Decider, gate: GateReason, now: Timestamp) -> Transition {
         let unchanged = || Transition::none(self);
         if !self.may_leave_gate() {
             return unchanged();
         }
-        let why = match self.gated() {
-            Some((_, GateReason::Alarm)) => "it waited because of an alarm, and was not wanted",
-            Some((_, GateReason::Paused | GateReason::Frozen)) | None => "left out when the pause ended",
+        let why = match gate {
+            GateReason::Alarm => "it waited because of an alarm, and was not wanted",
+            GateReason::Paused | GateReason::Frozen => "left out when the pause ended",
         };
         let Ok(cancelled) = self.cancel(by, Some(why), now) else { return unchanged() };
         let ended = cancelled.next.call_cancelled(now);

@@ -12,6 +12,7 @@ use domain::ports::{Abilities, CallRequest, SendGate, SendPermit};
 use domain::server::pause::GateVerdict;
 use domain::task::decider::Decider;
 use domain::task::payload::{Payload, PayloadKind};
+use domain::task::status::GateReason;
 use domain::task::{LetThrough, TaskHandle, Transition};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
@@ -27,14 +28,50 @@ use crate::core::EngineCore;
 use crate::error::{EngineError, LedgerError};
 use crate::servers::open_connection::{self, LeasedConnection};
 
-/// Lets everything leave that no pause holds any more.
+/// Lets everything leave that no pause holds any more. What still waits says for what.
 pub(crate) fn begin(core: &Arc<EngineCore>) {
+    say_what_holds(core);
     let lanes: Vec<GateLane> =
         core.ledger.all().iter().filter(|handle| is_due(core, handle)).map(|h| lane_of(h)).collect();
     for lane in lanes {
         if core.pauses.leaving.lock().insert(lane) {
             let held = Arc::clone(core);
             core.supervisor.spawn("gate", async move { empty(&held, lane).await });
+        }
+    }
+}
+
+/// Calls that waited for something that is over, and wait for something else.
+fn say_what_holds(core: &Arc<EngineCore>) {
+    let held_further = |handle: &Arc<TaskHandle>| {
+        let (_, told) = handle.gated()?;
+        let holds = core.pauses.holds(work_of(handle))?;
+        let waits = core.pauses.verdict(handle) == Some(GateVerdict::Waits);
+        (waits && told != holds && !still_holds(core, handle, told)).then_some((handle.id, holds))
+    };
+    let further: Vec<(HandleId, GateReason)> = core.ledger.all().iter().filter_map(held_further).collect();
+    if further.is_empty() {
+        return;
+    }
+    let held = Arc::clone(core);
+    core.supervisor.spawn("gate", async move {
+        for (id, holds) in further {
+            if let Err(error) = apply(&held, id, |handle, now| handle.held_further(holds, now)).await {
+                tracing::warn!(handle.id = %id, %error, "for what a call waits could not be recorded");
+            }
+        }
+    });
+}
+
+/// Whether what a call is told to wait for is one of several that hold it.
+fn still_holds(core: &EngineCore, handle: &TaskHandle, told: GateReason) -> bool {
+    let work = work_of(handle);
+    match told {
+        GateReason::Alarm => core.pauses.asks_about(work),
+        GateReason::Paused | GateReason::Frozen => {
+            core.pauses.all().iter().any(|pause| {
+                pause.is_in_force() && pause.subject.covers(work) && GateReason::from(pause.subject) == told
+            })
         }
     }
 }
@@ -85,8 +122,8 @@ async fn empty(core: &Arc<EngineCore>, lane: GateLane) {
 async fn settle(core: &Arc<EngineCore>, call: &TaskHandle) -> Result<(), EngineError> {
     match core.pauses.verdict(call) {
         Some(GateVerdict::LeftOut(by)) => {
-            let by = Decider::Person(by);
-            apply(core, call.id, |handle, now| handle.left_out(&by, now)).await
+            let (by, gate) = (Decider::Person(by), core.pauses.left_out_at(call));
+            apply(core, call.id, |handle, now| handle.left_out(&by, gate, now)).await
         }
         Some(GateVerdict::Leaves) => match leave(core, call).await {
             Err(EngineError::Registry(error)) => Err(error.into()),

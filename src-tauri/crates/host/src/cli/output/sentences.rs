@@ -151,13 +151,18 @@ pub(crate) fn decision_origin(origin: &OriginDto) -> String {
     if proof.is_empty() { format!(" {door}") } else { format!(" {door} ({})", proof.join(", ")) }
 }
 
+fn ends_the_wait(task: &TaskDto) -> &'static str {
+    let asks = task.paused.as_ref().is_some_and(|paused| paused.kind == TaskPauseKind::Alarm);
+    if asks { "decides about an alarm" } else { "ends a pause" }
+}
+
 /// `server says "working" · last heard 8 s ago · next poll in 22 s`.
 pub(crate) fn status_line(task: &TaskDto) -> String {
     let now = now();
     let mut parts = vec![match (&task.status, task.view) {
         (Some(word), _) => format!("{} says `{}`", task.server, one_line(word)),
         (None, ServerViewKind::Awaiting | ServerViewKind::OwnCall) => format!("{} has not replied yet", task.server),
-        (None, ServerViewKind::Gated) => "not sent: it waits until a person ends a pause".into(),
+        (None, ServerViewKind::Gated) => format!("not sent: it waits until a person {}", ends_the_wait(task)),
         (None, ServerViewKind::Asking) => format!("{} asks before it starts", task.server),
         (None, ServerViewKind::Direct) => format!("{} answered at once", task.server),
         (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),
@@ -273,7 +278,7 @@ pub(crate) fn time_worked(task: &TaskDto) -> String {
     let without = match (task.requests.is_empty(), task.paused_ms > 0 || task.paused_since.is_some()) {
         // A question that only the agent was asked stopped no clock.
         (_, false) => "",
-        (true, true) => ", not counting the time it was paused",
+        (true, true) => ", not counting the time it stood still",
         (false, true) => ", not counting the time it waited for people",
     };
     let took = elapsed(task);
