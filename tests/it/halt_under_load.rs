@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use domain::time::Timestamp;
 use serde_json::{Value, json};
 use tests::agent::Agent;
 use tests::gate::Gate;
@@ -14,11 +15,25 @@ use tests::home::wait_for;
 use tests::server::{Manner, Recorder};
 
 use crate::PROGRAM;
+use crate::attacks::AT_ONCE;
 
 /// Agents that call at once, half of them with calls that take a while.
 const AGENTS: usize = 8;
-/// Calls that are answered before the halt, and refused after it.
-const CALLS: usize = 400;
+
+/// How much is halted, and what is demanded of it.
+struct Size {
+    /// Calls that are answered before the halt, and refused after it.
+    calls: usize,
+    /// Calls that are answered in a second at least.
+    per_second: u32,
+    /// No call arrives later than this after the gate closed.
+    late: Duration,
+}
+
+/// As CI runs it: a debug build beside other tests.
+const SAMPLE: Size = Size { calls: 400, per_second: 0, late: AT_ONCE };
+/// stop.md §7, check 3, for a release build (`cargo xtask torture`).
+const WHOLE: Size = Size { calls: 5_000, per_second: 500, late: Duration::from_millis(10) };
 
 /// One call as its agent saw it.
 struct Called {
@@ -71,6 +86,7 @@ fn agent_name(number: usize) -> String {
 
 #[test]
 fn after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by_call() {
+    let size = if std::env::var_os("TASKWARDEN_TORTURE").is_some() { WHOLE } else { SAMPLE };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let manner = Manner { slow: Duration::from_millis(300), pushes: false, ..Manner::default() };
@@ -85,7 +101,8 @@ fn after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by
     gate.start();
 
     let (heard, url) = (Heard::default(), gate.url("recorder"));
-    let (calls, page, returned, sent_until_then) = std::thread::scope(|threads| {
+    let begun = Instant::now();
+    let (calls, page, returned, sent_until_then, per_second) = std::thread::scope(|threads| {
         let agents: Vec<_> = tokens
             .iter()
             .enumerate()
@@ -95,21 +112,28 @@ fn after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by
             })
             .collect();
         let are = |count: &AtomicUsize, wanted| (count.load(Ordering::Relaxed) >= wanted).then_some(());
-        wait_for("calls are answered", || are(&heard.answered, CALLS), || gate.home().core_log());
+        wait_for("calls are answered", || are(&heard.answered, size.calls), || gate.home().core_log());
+        let answered = u32::try_from(heard.answered.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        let per_second = f64::from(answered) / begun.elapsed().as_secs_f64();
         let page = gate.home().json(["halt", "--reason", "wrong month", "--yes", "--json"]);
         let (returned, sent) = (Instant::now(), server.seen().calls.len());
-        wait_for("calls are refused", || are(&heard.refused, CALLS), || gate.home().core_log());
+        wait_for("calls are refused", || are(&heard.refused, size.calls), || gate.home().core_log());
         heard.is_over.store(true, Ordering::Relaxed);
         let mut calls = BTreeMap::new();
         for agent in agents {
             calls.extend(agent.join().expect("an agent fell over"));
         }
-        (calls, page, returned, sent)
+        (calls, page, returned, sent, per_second)
     });
 
     let page = &page["halt"];
-    assert!(page["closedAt"].is_string(), "the page says when the gate closed: {page}");
+    let closed = page["closedAt"].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let closed = closed.unwrap_or_else(|| panic!("the page says when the gate closed: {page}"));
     let seen = server.seen();
+    let late = seen.last_call.map(|last| last.since(closed)).unwrap_or_default();
+    println!("{per_second:.0} calls a second; the last one arrived {late:?} after the gate closed");
+    assert!(late < size.late, "it arrived {late:?} after the gate closed");
+    assert!(per_second >= f64::from(size.per_second), "only {per_second:.0} calls a second: too few to mean something");
     assert_eq!(seen.calls.len(), sent_until_then, "once the command has returned, no call arrives at the server");
     assert!(seen.calls.values().all(|times| *times == 1), "no call was sent twice");
     let on_page: BTreeSet<&str> =

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::not_run::not_run;
 use tests::bench::{attach, call};
+use tests::by_hand::Agent;
 use tests::faketime::{FakeClock, MISSING};
 use tests::gate::Gate;
 use tests::home::{pause_for, wait_for};
@@ -59,6 +60,40 @@ fn an_answer_that_is_held_back_leaves_in_time_though_the_clock_is_set_by_an_hour
         home.wait_phase(&ask, "done");
         assert_eq!(home.task(&hold)["phase"], "running", "nothing expires by a step: {}", home.core_log());
         wait_for("the core saw the step", || home.core_log().contains("clock of this computer").then_some(()), state);
+    }
+}
+
+/// An hour in suspend as a process sees it: the wall clock went on, and the monotonic clock did not (check 7.10 of the
+/// design of stop).
+#[test]
+fn a_computer_that_was_suspended_for_an_hour_makes_no_task_overdue_and_reaches_no_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if FakeClock::new(folder.path()).is_none() {
+        not_run(MISSING);
+        return;
+    }
+    let mut gate = Gate::open(PROGRAM);
+    gate.kill();
+    let clock = FakeClock::new(gate.home().path()).expect("it was there before");
+    gate.start_with(&clock.env());
+    gate.add_server("demo", &["--", PROGRAM, "demo-server"]);
+    let token = gate.add_agent("order-bot");
+    let limits = ["--time-limit", "30min:ask", "--progress-limit", "30min:ask"];
+    let set = gate.home().run([&["rules", "set", "--server", "demo"], &limits[..]].concat());
+    assert_eq!(set.code, 0, "{}", set.err);
+    Agent::new(&gate.url("demo"), &token).start("stubborn", &json!({"seconds": 3_000}));
+    let task = gate.wait_task("the task runs", |task| task["phase"] == "running");
+    let id = task["id"].as_str().expect("an id");
+    clock.set(HOUR);
+    let is_seen = || gate.home().core_log().contains("clock of this computer");
+    wait_for("the core saw the hour", || is_seen().then_some(()), || gate.home().core_log());
+    // Limits are applied once a second.
+    for _ in 0..3 {
+        pause_for(STEP_SEEN);
+        let task = gate.home().task(id);
+        assert_eq!(task["phase"], "running", "it is not overdue: {task}");
+        let inbox = gate.home().json(["inbox", "--json"]);
+        assert_eq!(inbox["items"], json!([]), "and no limit asks: {inbox}");
     }
 }
 

@@ -17,6 +17,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use domain::ports::Clock as _;
+use domain::time::Timestamp;
+use engine::SystemClock;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -28,6 +31,8 @@ use listen::Listener;
 pub struct Seen {
     /// `tools/call` by the nonce in its arguments.
     pub calls: BTreeMap<String, u32>,
+    /// When the last of them arrived.
+    pub last_call: Option<Timestamp>,
     /// Answers by task and key, in order of arrival.
     pub answers: BTreeMap<String, Vec<(String, Value)>>,
     /// `tasks/cancel` by task.
@@ -264,7 +269,10 @@ fn check(room: &Room, headers: &HeaderMap, method: &str, params: &Value) {
 
 fn note_call(room: &Room, params: &Value) -> String {
     let nonce = params.pointer("/arguments/nonce").and_then(Value::as_str).unwrap_or("none").to_owned();
-    *room.seen.lock().calls.entry(nonce.clone()).or_default() += 1;
+    let mut seen = room.seen.lock();
+    *seen.calls.entry(nonce.clone()).or_default() += 1;
+    seen.last_call = Some(SystemClock.now());
+    drop(seen);
     nonce
 }
 

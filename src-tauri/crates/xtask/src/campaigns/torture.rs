@@ -26,6 +26,7 @@ const CAMPAIGNS: [(&str, u32); 6] = [
     ("gateway_kill::torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills", 1),
     ("torture_clock::torture_no_decision_waits_for_a_clock_that_steps", 20),
     ("torture_disk::torture_nothing_is_lost_or_done_unseen_while_the_disk_is_full", 20),
+    ("halt_kill::torture_a_halt_holds_and_its_page_is_whole_wherever_the_core_is_killed", 5),
     ("torture_sessions::torture_no_session_is_lost_and_no_answer_late_while_servers_die", 20),
     (
         "receipts::after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_names_and_none_is_there_twice",
