@@ -22,6 +22,7 @@ mod budget_kill;
 mod bulk;
 mod clients;
 mod conformance;
+mod control_document;
 mod control_repeats;
 mod copied_folder;
 mod dead_servers;

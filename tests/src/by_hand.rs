@@ -94,7 +94,15 @@ impl Agent {
 
     /// The same where the core may end before it has answered.
     pub fn try_post(&self, headers: &[(&str, &str)], body: &str) -> Option<Reply> {
-        let asking = self.request(headers, body);
+        self.reply(self.request(headers, body))
+    }
+
+    /// Reads the endpoint with its token.
+    pub fn get(&self) -> Reply {
+        self.reply(self.client.get(&self.url).bearer_auth(&self.token)).expect("the core answers with a whole body")
+    }
+
+    fn reply(&self, asking: reqwest::RequestBuilder) -> Option<Reply> {
         self.runtime.block_on(async {
             let response = asking.send().await.ok()?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -102,8 +102,8 @@ const LIST: [Allowed; 14] = [
     Allowed {
         name: "tests",
         ours: "api demo domain engine host mcp registry testkit tokens",
-        outside: "axum base64 futures getrandom hyper hyper-util parking_lot reqwest rmcp rustix serde serde_json sha2 \
-                  tempfile tokio tokio-stream tokio-util",
+        outside: "axum base64 futures getrandom hyper hyper-util jsonschema parking_lot reqwest rmcp rustix serde \
+                  serde_json sha2 tempfile tokio tokio-stream tokio-util",
         dev: "stats_alloc",
         build: "",
     },
