@@ -107,7 +107,9 @@ fn a_thousand_tasks_are_asked_to_cancel_each_once_with_a_result_each() {
         (Some(first), Some(last)) => last.duration_since(*first),
         _ => panic!("cancels arrived"),
     };
-    // A figure of this machine and this build: the limit of one second is for a released program on a quiet one.
+    // The second of stop.md §7, check 2, is for a released program on a quiet machine (`cargo xtask torture`).
+    let is_whole = std::env::var_os("TASKWARDEN_TORTURE").is_some();
+    assert!(!is_whole || span < Duration::from_secs(1), "from the first cancel to the last: {span:?}");
     eprintln!("{TASKS} cancels, from the first to the last at the server: {span:?}; recorded within {recorded:?}");
 }
 

@@ -1,9 +1,9 @@
 //! `cargo xtask torture`: the campaigns at full length, and one table of what they found (rulings 35, 39).
 //!
-//! The campaigns are integration tests, which CI samples: kills of the core under people and under agents, steps of the
-//! clock, full disks, servers that die under idle sessions, guessed handles, receipts of calls while the core is killed and
-//! at 5,000 calls a second. Here they only get their number and their workers. Each prints one flat JSON object with its
-//! figures (`tests/src/torture.rs`); one that fails does not keep the others from running.
+//! The campaigns are integration tests, which CI samples: kills of the core under people, under agents and under a halt,
+//! steps of the clock, full disks, servers that die under idle sessions, guessed handles, receipts of calls while the core
+//! is killed and at 5,000 calls a second. Here they only get their number and their workers. Each prints one flat JSON
+//! object with its figures (`tests/src/torture.rs`); one that fails does not keep the others from running.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ pub(crate) const KILLS: u32 = 1_000;
 const WORKERS: [u32; 2] = [2, 8];
 
 /// Tests that count rounds, with how many kills of the whole stand for one of their rounds.
-const CAMPAIGNS: [(&str, u32); 6] = [
+const CAMPAIGNS: [(&str, u32); 7] = [
     ("kill::torture_nothing_is_lost_over_many_kills_at_random_moments", 1),
     ("gateway_kill::torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills", 1),
     ("torture_clock::torture_no_decision_waits_for_a_clock_that_steps", 20),
@@ -38,11 +38,16 @@ const CAMPAIGNS: [(&str, u32); 6] = [
 const DEBUG: [&str; 3] = ["--workspace", "--tests", "--quiet"];
 const RELEASE: [&str; 5] = ["--release", "-p", "taskwarden-tests", "--test", "it"];
 
-/// A million guessed handles, and 5,000 calls a second for a minute: only a release build does these in minutes, so they are
-/// a part of the full campaign alone.
-const WHOLE: [&str; 2] = [
+/// A million guessed handles, 5,000 calls a second for a minute, and the figures and times of the checks of stop.md §7: only
+/// a release build does these in minutes, so they are a part of the full campaign alone.
+const WHOLE: [&str; 7] = [
     "gateway_guess::torture_guessing_handles_brings_one_answer_and_costs_nothing",
     "receipts::receipts_are_the_calls_that_the_server_got_under_a_burst_of_thousands_and_an_orderly_end_loses_none",
+    "bulk::a_thousand_tasks_are_asked_to_cancel_each_once_with_a_result_each",
+    "halt_under_load::after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by_call",
+    "halt_questions::a_question_that_was_frozen_has_the_time_left_that_it_had",
+    "halt_file::the_file_halts_calls_within_a_second_while_the_socket_is_out_of_reach_and_halts_once",
+    "pauses::a_frozen_server_uses_no_processor_keeps_its_work_over_a_kill_and_brings_the_right_digests_when_thawed",
 ];
 
 const COLUMNS: [&str; 8] = ["campaign", "workers", "rounds", "failures", "handles", "answers", "gapMs", "seconds"];
