@@ -35,7 +35,8 @@ impl Episode {
         Self { kind, called, other, count, limit, first, last, alarm: None, calls, newest: Some(newest) }
     }
 
-    /// An episode of an earlier run of the core, whose alarm is open. It is quiet from now on.
+    /// An episode of an earlier run of the core, whose alarm is open. It is quiet from now on: calls are stored only now and
+    /// then, so nobody knows how long it was quiet before, and a loop that goes on must raise no second alarm.
     #[must_use]
     pub fn resumed(alarm: CallAlarm, now: Duration) -> Self {
         Self {
@@ -57,6 +58,12 @@ impl Episode {
     #[must_use]
     pub fn is_over(&self, now: Duration, policy: &AlarmPolicy) -> bool {
         !self.alarm.as_ref().is_some_and(CallAlarm::asks) && now.saturating_sub(self.last) >= policy.quiet
+    }
+
+    /// When the last call of it came that this run of the core has seen.
+    #[must_use]
+    pub fn last_seen(&self) -> Option<Duration> {
+        (self.newest.is_some() || self.last > self.first).then_some(self.last)
     }
 
     fn has_pattern(&self, pattern: &CallPattern) -> bool {

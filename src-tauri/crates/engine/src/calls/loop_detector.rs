@@ -236,7 +236,8 @@ async fn end(core: &EngineCore, of_agent: &mut AgentEpisodes, over: Vec<Episode>
             of_agent.0.push(episode);
             continue;
         };
-        let Some(ended) = alarm.ended(episode.count, moment(core, episode.last), core.time.now()) else { continue };
+        let last = episode.last_seen().map_or(alarm.last, |at| moment(core, at));
+        let Some(ended) = alarm.ended(episode.count, last, core.time.now()) else { continue };
         if let Err(error) = store(core, &ended, Some((Verb::AlarmEnded, SELF))).await {
             tracing::warn!(agent.id = %ended.agent, %error, "the end of an alarm could not be stored");
             of_agent.0.push(episode);

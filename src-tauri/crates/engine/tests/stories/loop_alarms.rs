@@ -135,9 +135,12 @@ async fn a_kill_loses_no_alarm_and_the_episode_goes_on_after_it() {
 async fn an_alarm_of_an_earlier_run_ends_although_its_agent_never_calls_again() {
     let mut made = Loop::open().await;
     made.same(12).await;
+    let raised = made.alarms().await[0].clone();
+    made.world.pass(SECOND * 60).await;
     made.world.restart().await;
     made.world.pass(QUIET + 2 * SECOND).await;
-    assert_eq!(made.alarms().await[0].state.word(), "ended");
+    let ended = made.alarms().await[0].clone();
+    assert_eq!((ended.state.word(), ended.last), ("ended", raised.last), "no call came since");
 }
 
 #[tokio::test(start_paused = true)]

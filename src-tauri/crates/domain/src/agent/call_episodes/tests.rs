@@ -205,11 +205,13 @@ fn an_alarm_of_an_earlier_run_goes_on_and_no_second_one_begins() {
     };
     let mut restarted = Agent::new();
     restarted.episodes.0.push(Episode::resumed(alarm, restarted.at));
+    assert_eq!(restarted.episodes.0[0].last_seen(), None, "no call of it has come since");
     for _ in 0..12 {
         restarted.call("search", 77, None);
         restarted.look(0);
     }
     assert_eq!(restarted.told(), [(AlarmKind::SameCall, 22)], "ten of before and twelve of now");
+    assert_eq!(restarted.episodes.0[0].last_seen(), Some(restarted.at), "the last of which came just now");
 }
 
 proptest! {
