@@ -5,12 +5,15 @@
 //! CI runs each step once; `cargo xtask torture` runs 200 rounds, the further ones at random moments.
 
 use serde_json::{Value, json};
+use tests::by_hand::{self, Agent};
 use tests::gate::Gate;
 use tests::home::{Ran, looks, wait_for};
+use tests::hostile::Deed;
 use tests::server::{Manner, Recorder};
 use tests::torture::{Campaign, Random, Round};
 
 use crate::PROGRAM;
+use crate::statements::{Log, modern, no_method};
 
 /// The exit code of what was refused (product.md).
 const REFUSED: i32 = 5;
@@ -182,4 +185,54 @@ fn torture_a_halt_holds_and_its_page_is_whole_wherever_the_core_is_killed() {
         println!("the core dies at {point}");
         halt_and_resume(&point, random, round);
     });
+}
+
+#[test]
+fn a_call_that_had_left_when_the_core_was_killed_is_on_the_page_of_the_halt() {
+    let log = Log::default();
+    // It takes calls and never says a word to them.
+    let silent = log.serve(|asked| match asked.method() {
+        "tools/call" => Deed::SayAndHang(Vec::new()),
+        _ => modern(asked, no_method),
+    });
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("silent", &["--url", &silent.url()]);
+    for point in ["registry.put_halt:after:1", "registry.put_halt:before:3"] {
+        let name = format!("bot-{}", point.replace([':', '.', '_'], "-"));
+        let agent = Agent::new(&gate.url("silent"), &gate.add_agent(&name));
+        gate.kill();
+        gate.start_with(&[("CORE_UNDER_TEST_ABORT_AT", point)]);
+        let before = log.of("tools/call").len();
+        std::thread::scope(|threads| {
+            let params = json!({"name": "job", "arguments": {"point": point}});
+            // Without tasks it waits for its reply, and the call has no row until somebody wants one.
+            let call = by_hand::modern(json!(1), "tools/call", &params, "{}");
+            let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "job")];
+            let agent = &agent;
+            threads.spawn(move || agent.try_post(&headers, &call));
+            log.wait_for("tools/call", before + 1);
+            let halted = gate.home().run(["halt", "--reason", "wrong month", "--yes"]);
+            println!("{point}: the halt ended with {}", halted.code);
+            if !looks().any(|()| gate.has_ended()) {
+                // Ends the call as well, which would be waited for.
+                gate.kill();
+                panic!("{point}: the core lives on: {}", gate.home().core_log());
+            }
+        });
+        gate.start();
+        let page = || gate.home().json(["halt", "--json"])["halt"].take();
+        let is_ours = |task: &Value| task["agent"] == name.as_str() && task["state"] == "notConfirmed";
+        let page = wait_for(
+            "the call is on the page",
+            || Some(page()).filter(|page| page["tasks"].as_array().is_some_and(|tasks| tasks.iter().any(is_ours))),
+            || format!("{point}: {:#}\n{}", page(), gate.home().core_log()),
+        );
+        assert!(page["closedAt"].is_string(), "{point}: it says since when no call left: {page}");
+        assert_eq!(log.of("tools/call").len(), before + 1, "{point}: it was sent once");
+        for stage in STAGES {
+            let more: &[&str] = if stage == "acknowledged" { &["--with-open"] } else { &[] };
+            let ran = gate.home().run([&["resume", stage], more].concat());
+            assert_eq!(ran.code, 0, "{point}, {stage}: {}", ran.err);
+        }
+    }
 }

@@ -3,11 +3,12 @@
 //! The tasks are on record before the first is asked, so that a restart goes on where this one ended: asking twice is
 //! refused by the task itself. Cancels leave in their own lane (`deliver.rs`).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use domain::ids::{HaltId, HandleId, PersonId};
 use domain::ports::{HaltUnit, RegistryError};
-use domain::server::halt::{HaltEffect, HaltedWork};
+use domain::server::halt::{Halt, HaltEffect, HaltOrder, HaltedWork};
 use domain::task::decider::Decider;
 use domain::task::status::halted::HaltedTaskState;
 use domain::task::{TaskHandle, Transition};
@@ -19,7 +20,7 @@ use crate::access::halt_gate::work_of;
 use crate::connections::in_flight_call::InFlightCall;
 use crate::core::{EngineCore, then};
 use crate::decisions::halt::record;
-use crate::error::LedgerError;
+use crate::error::{EngineError, LedgerError};
 
 /// Open tasks that an order to cancel covers now. One that is over, or lost, cannot be asked any more.
 pub(super) fn targets(core: &EngineCore, is_covered: impl Fn(HaltedWork<'_>) -> bool) -> Vec<HandleId> {
@@ -47,8 +48,52 @@ pub(super) fn begin(
 /// Goes on with what an earlier run began.
 pub(crate) fn go_on(core: &Arc<EngineCore>) {
     let Some(halt) = core.gate.state().current else { return };
-    if halt.orders.iter().any(|order| order.has(HaltEffect::Running)) {
-        drop(begin(core, halt.id, Vec::new()));
+    let held = Arc::clone(core);
+    core.supervisor.spawn("halt", async move {
+        if let Err(error) = list_interrupted(&held, halt.id).await {
+            tracing::error!(%error, "calls that had left before an earlier run ended could not be listed for its halt");
+        }
+        if halt.orders.iter().any(|order| order.has(HaltEffect::Running)) {
+            cancel_all(&held, halt.id).await;
+        }
+    });
+}
+
+/// Lists calls that had left when an earlier run closed the gate and ended before it had listed them, and says when it
+/// closed where that run did not: none has left since this one started.
+async fn list_interrupted(core: &EngineCore, halt: HaltId) -> Result<(), EngineError> {
+    let _turn = core.gate.turn.lock().await;
+    let Some(current) = core.gate.state().current.filter(|current| current.id == halt) else { return Ok(()) };
+    let closed = current.closed_at.unwrap_or_else(|| core.time.now());
+    // Where calls pass, what is open began after the order.
+    let had_left = |work: HaltedWork<'_>| {
+        let stops = |order: &HaltOrder| order.has(HaltEffect::Calls) && order.has(HaltEffect::Running);
+        current.orders.iter().any(|order| stops(order) && order.covers(work))
+    };
+    let mut targets = targets(core, had_left);
+    targets.retain(|id| core.ledger.held(*id).is_some_and(|handle| handle.created <= closed));
+    let listed = listed(core, halt).await?;
+    targets.retain(|id| !listed.contains(id));
+    if targets.is_empty() && current.closed_at.is_some() {
+        return Ok(());
+    }
+    let halt = Halt { closed_at: Some(closed), ..(*current).clone() };
+    record(core, HaltUnit { halt: halt.clone(), targets, audit: Vec::new() }).await?;
+    core.gate.set(halt);
+    Ok(())
+}
+
+/// The tasks that are listed for a halt.
+async fn listed(core: &EngineCore, halt: HaltId) -> Result<HashSet<HandleId>, RegistryError> {
+    let (rows, mut after, mut all) = (core.policy.page_rows_max, None, HashSet::new());
+    loop {
+        let page = core.registry.halted_tasks(halt, after, rows).await?;
+        after = page.last().copied();
+        let is_last = page.len() < usize::try_from(rows).unwrap_or(usize::MAX);
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
     }
 }
 
