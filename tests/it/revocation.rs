@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::agent::Agent as Client;
 use tests::by_hand::Agent;
 use tests::gate::Gate;
-use tests::home::wait_for;
+use tests::home::{looks, wait_for};
 use tests::server::{Manner, Recorder};
 
 use crate::PROGRAM;
@@ -102,4 +102,34 @@ fn a_bridge_tells_the_held_calls_of_a_revoked_agent_and_ends() {
         // What it still reads before it ends gets the same words.
         wait_for("the bridge ends", || bridge.ask("tools/list", json!({})).is_err().then_some(()), String::new);
     });
+}
+
+#[test]
+fn a_revocation_whose_core_was_killed_goes_on_with_the_next_one() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let server = runtime.block_on(Recorder::start(Manner::default())).expect("a loopback server");
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("rec", &["--url", &server.url()]);
+    let agent = Agent::new(&gate.url("rec"), &gate.add_agent("bee"));
+    (0..3).for_each(|n| drop(agent.start("hold", &json!({"nonce": format!("call {n}")}))));
+    gate.kill();
+    // The agent has no access any more, and no task was taken from it.
+    gate.start_with(&[("CORE_UNDER_TEST_ABORT_AT", "registry.put_agent:after:1")]);
+    let cut = gate.home().run(["agents", "revoke", "bee", "--reason", "enough", "--yes"]);
+    assert_ne!(cut.code, 0, "the core died under the command");
+    assert!(looks().any(|()| gate.has_ended()), "it ends");
+    gate.start();
+    wait_for(
+        "its tasks are taken and cancelled",
+        || {
+            let tasks = gate.tasks();
+            let is_over = |task: &Value| task["over"] == true && task["intent"]["kind"] == "revoked";
+            (tasks.len() == 3 && tasks.iter().all(is_over)).then_some(())
+        },
+        || format!("{:#?}\n{}", gate.tasks(), gate.home().core_log()),
+    );
+    assert_eq!(server.seen().cancels.len(), 3, "the server was asked to cancel each");
+    let intent = gate.tasks()[0]["intent"].clone();
+    assert_eq!(intent["reason"], "enough", "for the reason that the person gave: {intent}");
 }

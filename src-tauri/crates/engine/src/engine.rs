@@ -26,7 +26,7 @@ use crate::core::EngineCore;
 use crate::decisions::bulk::{self, BulkState};
 use crate::decisions::deliver::Deliverer;
 use crate::decisions::halt::{cancels, thaw};
-use crate::decisions::{escalate, pause, shared_questions};
+use crate::decisions::{escalate, pause, revoke, shared_questions};
 use crate::recovery::{interrupted_calls, restart};
 use crate::runtime::clock_steps;
 use crate::runtime::commit_signal::CommitSignal;
@@ -112,6 +112,7 @@ impl Engine {
         spawn_workers(&core);
         cancels::go_on(&core);
         escalate::go_on(&core);
+        revoke::go_on(&core);
         pause::go_on(&core);
         bulk::go_on(&core).await;
         Ok(Self { core })

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{AgentId, HandleId, PersonId};
-use domain::ports::{AgentUnit, RegistryError};
-use domain::task::{Refusal, Transition};
+use domain::ports::{AgentUnit, AuditFilter, AuditOrder, AuditQuery, RegistryError};
+use domain::task::status::Intent;
+use domain::task::{Refusal, TaskHandle, Transition};
+use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 
 use crate::core::EngineCore;
@@ -77,6 +79,68 @@ pub(crate) async fn revoke_agent(
         connection.wake.notify_one();
     }
     Ok(asked)
+}
+
+/// Goes on with revocations that an earlier run recorded and did not end: open tasks that nobody took from an agent without
+/// access.
+pub(crate) fn go_on(core: &Arc<EngineCore>) {
+    let held = Arc::clone(core);
+    core.supervisor.spawn("revoke", async move {
+        if let Err(error) = take_what_is_left(&held).await {
+            tracing::error!(%error, "tasks of agents that were revoked before the restart are not taken from them");
+        }
+    });
+}
+
+async fn take_what_is_left(core: &Arc<EngineCore>) -> Result<(), EngineError> {
+    for agent in core.registry.agents().await? {
+        let Some(at) = agent.revoked else { continue };
+        let open = core.ledger.of_agent(agent.id);
+        let is_left = |handle: &&Arc<TaskHandle>| !handle.is_over() && !matches!(handle.intent, Intent::Revoked(_));
+        let left: Vec<HandleId> = open.iter().filter(is_left).map(|handle| handle.id).collect();
+        if left.is_empty() {
+            continue;
+        }
+        match revoked_by(core, agent.id, at).await? {
+            Some((by, reason)) => {
+                let asked = take_all(core, left, &by, reason.as_deref()).await?;
+                tracing::warn!(agent.id = %agent.id, tasks = asked, "a revocation of an earlier run went on");
+            }
+            None => {
+                tracing::error!(agent.id = %agent.id, "nobody is on record who revoked this agent; its tasks go on");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Who revoked an agent at this moment, with the reason.
+async fn revoked_by(
+    core: &EngineCore,
+    id: AgentId,
+    at: Timestamp,
+) -> Result<Option<(PersonId, Option<String>)>, RegistryError> {
+    let id = id.to_string();
+    let filter = AuditFilter {
+        since: Some(at),
+        until: Some(at.shifted(1)),
+        verbs: vec![Verb::AgentRevoked.word().to_owned()],
+        ..AuditFilter::default()
+    };
+    let limit = core.policy.page_rows_max;
+    let mut query = AuditQuery { filter, order: AuditOrder::NewestFirst, behind: None, limit };
+    loop {
+        let page = core.registry.audit_rows(query.clone()).await?;
+        let row = page.rows.into_iter().find(|row| row.subject.ends_with(&id));
+        if let Some(row) = row {
+            let by = row.actor.strip_prefix("person:").map(PersonId::new);
+            return Ok(by.map(|by| (by, row.note.filter(|note| !note.is_empty()))));
+        }
+        if page.next.is_none() {
+            return Ok(None);
+        }
+        query.behind = page.next;
+    }
 }
 
 /// Calls in flight get their rows, so that they can be cancelled like the others. One that cannot be recorded is
