@@ -1,7 +1,7 @@
 //! One control call from its text to its answer: the status, and the answer that is kept for an idempotency key.
 //!
-//! That a call with a key begins is on record before it acts, so that a repeat after a kill is known as one (decision 0118);
-//! what it does then is each call's. The status is that of HTTP, because it is kept; who speaks HTTP is the host.
+//! That a call with a key begins is on record before it acts, so that a repeat after a kill is known as one (decision
+//! 0118); what it does then is each call's. The status is that of HTTP, because it is kept; who speaks HTTP is the host.
 
 use std::time::Duration;
 
