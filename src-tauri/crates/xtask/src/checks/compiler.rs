@@ -3,7 +3,11 @@
 //! `cargo clippy`, `cargo doc` and `cargo build` each read every crate again, and the first two also check every
 //! dependency once more than the build compiles it. Cargo can be told to call another program in the place of rustc for
 //! the crates of a workspace (`RUSTC_WORKSPACE_WRAPPER`). Here that program is ourselves: [`compile`] runs clippy's
-//! compiler, which is rustc with more lints and writes the same programs, and then rustdoc with the same arguments.
+//! compiler, which is rustc with more lints, or rustc alone, and then rustdoc with the same arguments.
+//!
+//! Clippy reads a library once, with its tests: they are compiled with all of it (`tidy` asks that every library has
+//! them). Without clippy the library is also made faster and runs faster, because clippy turns off what rustc does to
+//! every program before it hands it to LLVM (decision 0121).
 
 use std::ffi::OsString;
 use std::fs;
@@ -99,7 +103,13 @@ pub(crate) fn compile(arguments: &[OsString]) -> bool {
         // Cargo compiles a target anew whose output is not there, so something lies where the program would.
         return is_passed(clippy.args(arguments.first()).args(of_check)) && fs::write(place, "").is_ok();
     }
-    if !is_passed(clippy.args(arguments)) {
+    let is_made = if written.as_deref().is_some_and(is_library) {
+        let mut rustc = Command::new(program(&folder, "rustc"));
+        is_passed(rustc.args(arguments.iter().skip(1)).args(["-D", "warnings"]))
+    } else {
+        is_passed(clippy.args(arguments))
+    };
+    if !is_made {
         return false;
     }
     let Some(of_rustdoc) = written.and_then(|words| of_rustdoc(&words)) else { return true };
@@ -110,6 +120,12 @@ pub(crate) fn compile(arguments: &[OsString]) -> bool {
 
 fn program(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Whether rustc is asked for a library, of which its tests are another compile. Macros run in the compiler and have no
+/// tests here.
+fn is_library(arguments: &[&str]) -> bool {
+    arguments.windows(2).any(|pair| pair == ["--crate-type", "lib"]) && !arguments.contains(&"--test")
 }
 
 /// The arguments of rustc that check an example without making a program of it, and where cargo looks for the program;
@@ -250,6 +266,21 @@ mod tests {
         let of_a_program =
             ["--crate-name", "taskwarden", "-C", "extra-filename=-0f", "--out-dir", "/target/debug/deps"];
         assert_eq!(super::of_check(&of_a_program), None, "programs are made");
+    }
+
+    #[test]
+    fn clippy_reads_everything_but_libraries_without_their_tests() {
+        let of_cargo = |crate_type| ["--crate-name", "api", "src/lib.rs", "--crate-type", crate_type];
+        assert!(is_library(&of_cargo("lib")), "its tests are read");
+        for of_rustc in [
+            &of_cargo("bin")[..],
+            &of_cargo("proc-macro"),
+            &["--crate-name", "api", "src/lib.rs", "--test"],
+            &["--crate-name", "api", "src/lib.rs", "--crate-type", "lib", "--test"],
+            &["-vV"],
+        ] {
+            assert!(!is_library(of_rustc), "{of_rustc:?}");
+        }
     }
 
     #[test]

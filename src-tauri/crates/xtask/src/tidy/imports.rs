@@ -39,6 +39,10 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         let cure = "add `[lints]` with `workspace = true`";
         found.push(Finding::new(path, 1, "does not take over the lints of the workspace", cure));
     }
+    if let Some(line) = manifest::library_without_tests(text) {
+        let cure = "remove `test = false`: clippy reads a library with its tests alone (decision 0121)";
+        found.push(Finding::new(path, line, "has a library that clippy does not read", cure));
+    }
     found
 }
 
@@ -131,6 +135,8 @@ mod tests {
         assert_eq!(rules(&crate_path("mcp"), &own), ["`serde_json` has a version of its own"], "one version each");
         assert_eq!(rules(&crate_path("mcp"), "[package]\n").len(), 1, "the lints are missing");
         assert_eq!(rules(&crate_path("misc"), LINTS).len(), 1, "a crate that nobody argued for");
+        let unread = format!("[lib]\ntest = false\n{LINTS}");
+        assert_eq!(rules(&crate_path("mcp"), &unread), ["has a library that clippy does not read"]);
         assert_eq!(rules("Cargo.toml", "db = { package = \"sqlx\" }").len(), 1, "a rename would hide sqlx");
     }
 }

@@ -1,4 +1,4 @@
-//! The few facts of a Cargo.toml that the import check needs.
+//! The few facts of a Cargo.toml that the checks need.
 //!
 //! Reads tables and keys line by line, which is all that our manifests use. A dependency written in a way it does
 //! not know is reported as one without the shared version, so nothing passes unread.
@@ -61,6 +61,18 @@ pub(crate) fn has_shared_lints(text: &str) -> bool {
     lines.any(|line| line.replace(' ', "") == "workspace=true")
 }
 
+/// Where a crate says that its library has no tests.
+pub(crate) fn library_without_tests(text: &str) -> Option<usize> {
+    let mut table = "";
+    text.lines().map(str::trim).enumerate().find_map(|(at, line)| {
+        if line.starts_with('[') {
+            table = line;
+        }
+        let line = line.split('#').next().unwrap_or_default().replace(' ', "");
+        (table == "[lib]" && line == "test=false").then_some(at + 1)
+    })
+}
+
 enum Table {
     /// `[dependencies]`
     Many(Use),
@@ -101,6 +113,13 @@ mod tests {
 
     fn dependency(name: &str, used: Use, is_shared: bool, line: usize) -> Dependency {
         Dependency { name: name.to_owned(), used, is_shared, line }
+    }
+
+    #[test]
+    fn only_a_library_without_tests_is_found() {
+        let text = "[lib]\nname = \"a\"\ntest = false # why\n";
+        assert_eq!(library_without_tests(text), Some(3));
+        assert_eq!(library_without_tests("[lib]\ndoctest = false\n[[bin]]\ntest = false\n"), None);
     }
 
     #[test]
