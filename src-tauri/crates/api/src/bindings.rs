@@ -1,14 +1,17 @@
 //! The types of calls and frames as TypeScript, for the window (`cargo xtask bindings`).
 //!
 //! Generated from the table that dispatches calls and the types that are serialised, so that names and shapes cannot drift.
-//! It returns text and writes no file; a test compares it with what is checked in.
+//! It is in tests only: they compare the text with what is checked in and, run with `BLESS=1`, write it anew.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
+use std::path::Path;
 
 use domain::audit::Verb;
-use domain::task::status::{Phase, PhaseGroup};
+use domain::raw_message::Direction;
+use domain::task::Origin;
+use domain::task::status::{CancelState, Phase, PhaseGroup};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::dispatch::{CallVisitor, each_call};
@@ -20,8 +23,7 @@ const HEAD: &str = "/* Generated from the Rust api by `cargo xtask bindings`. Do
 ";
 
 /// The whole of `ui/src/lib/bindings/index.ts`.
-#[must_use]
-pub fn typescript() -> String {
+fn typescript() -> String {
     let mut gathered = Gathered { config: Config::new().with_large_int("number"), ..Gathered::default() };
     gathered.visit::<ApiError>();
     gathered.visit::<SubscribeInput>();
@@ -99,5 +101,52 @@ impl CallVisitor for Gathered {
         self.visit::<O>();
         let line = format!("\"{name}\": [{}, {}];", I::name(&self.config), O::name(&self.config));
         self.calls.push(line);
+    }
+}
+
+#[test]
+fn the_types_of_the_window_are_those_of_this_core() {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../ui/src/lib/bindings/index.ts");
+    let text = typescript();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&place, &text).expect("the window's types can be written");
+    }
+    let kept = std::fs::read_to_string(&place).expect("the window's types are checked in");
+    let first_other = text.lines().zip(kept.lines()).position(|(ours, theirs)| ours != theirs);
+    assert_eq!(first_other, None, "run `cargo xtask bindings` and commit `ui/src/lib/bindings`: first other line");
+    assert_eq!(text.len(), kept.len(), "run `cargo xtask bindings`");
+}
+
+#[test]
+fn words_that_the_window_switches_on_are_those_of_the_domain() {
+    let union = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
+    let text = typescript();
+    let stops = [
+        CancelState::Asked,
+        CancelState::Acknowledged,
+        CancelState::Stopped,
+        CancelState::EndedHere,
+        CancelState::FinishedAnyway,
+        CancelState::Refused,
+    ];
+    let origins = [Origin::Started, Origin::Agent, Origin::Discovered, Origin::Adopted];
+    for words in [
+        union(&stops.map(CancelState::word)),
+        union(&origins.map(Origin::word)),
+        union(&[Direction::FromServer.word(), Direction::ToServer.word()]),
+        union(&Phase::ALL.map(Phase::word)),
+        union(&PhaseGroup::ALL.map(PhaseGroup::word)),
+    ] {
+        assert!(text.contains(&words), "{words} stands in the types of the window");
+    }
+}
+
+#[test]
+fn the_window_shows_each_phase_by_the_label_that_the_command_line_takes() {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../ui/src/lib/text/task.ts");
+    let text = std::fs::read_to_string(&place).expect("the window's text is there");
+    for phase in Phase::ALL {
+        let line = format!("  {}: \"{}\",\n", phase.word(), phase.label());
+        assert!(text.contains(&line), "`{}` is not `{}` in `ui/src/lib/text/task.ts`", phase.word(), phase.label());
     }
 }

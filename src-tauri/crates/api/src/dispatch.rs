@@ -85,6 +85,7 @@ use crate::feed::frame::FocusInput;
 use crate::suggestion::did_you_mean;
 
 /// Something that is told of every call: its name and its types.
+#[cfg(test)]
 pub(crate) trait CallVisitor {
     fn call<I: ts_rs::TS + 'static, O: ts_rs::TS + 'static>(&mut self, name: &'static str);
 }
@@ -106,6 +107,7 @@ macro_rules! calls {
             [$(CallEntry { name: $name, ability: Ability::$ability, acts: calls!(@$kind) }),*];
 
         /// Tells of every call, in the order of the table.
+        #[cfg(test)]
         pub(crate) fn each_call(teller: &mut impl CallVisitor) {
             $(teller.call::<$input, $output>($name);)*
         }

@@ -6,7 +6,6 @@ mod agent_access;
 mod agents;
 mod agents_page;
 mod alarms;
-mod bindings;
 mod budget_days;
 mod budgets;
 mod contents;
