@@ -4,7 +4,7 @@
 //! client: what they note is what a strict server would hold against a client. Start an [`AuthorizationServer`], put a
 //! [`ProtectedServer`] behind it, let [`browse`] and [`land`] play the browser, and read
 //! [`AuthorizationServer::faults`]. [`Fault`] makes either of them misbehave. They speak plain HTTP on loopback and
-//! never forget, so they are only for tests; `bin/oauth-peer.rs` runs both for a person.
+//! never forget, so they are only for tests; the example `oauth_peer` runs both for a person.
 
 mod authorization_server;
 mod browser;

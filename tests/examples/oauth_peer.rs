@@ -1,6 +1,7 @@
-//! An authorization server and a protected MCP server on loopback, to try sign-in by hand.
+//! An authorization server and a protected MCP server on loopback, to try sign-in by hand: `cargo run --package
+//! taskwarden-tests --example oauth_peer --`, and these arguments.
 //!
-//! `oauth-peer [--lifetime SECONDS] [--scopes "A B"] [--fault NAME]… [--era modern|legacy] [--no-registration]
+//! `oauth_peer [--lifetime SECONDS] [--scopes "A B"] [--fault NAME]… [--era modern|legacy] [--no-registration]
 //! [--client ID[:SECRET]]… [--auto-approve] [--issuer-path PATH] [--ports AUTHORIZATION,PROTECTED]` prints one line of
 //! JSON with the addresses and serves until it is ended. The authorization endpoint is a page with an *Allow* button;
 //! with `--auto-approve` it answers at once. Lines on standard input: `fault NAME`, `clear`, `expire`, `revoke`,
@@ -17,7 +18,7 @@ use tests::oauth::{
 };
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-const USAGE: &str = "oauth-peer [--lifetime SECONDS] [--scopes \"A B\"] [--fault NAME]… [--era modern|legacy] \
+const USAGE: &str = "oauth_peer [--lifetime SECONDS] [--scopes \"A B\"] [--fault NAME]… [--era modern|legacy] \
                      [--no-registration] [--client ID[:SECRET]]… [--auto-approve] [--issuer-path PATH] \
                      [--ports AUTHORIZATION,PROTECTED]";
 
