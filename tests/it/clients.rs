@@ -20,7 +20,7 @@ use tests::gate::Gate;
 use tests::home::wait_for;
 use tests::peers::{self, HttpPeer};
 
-use crate::{PROGRAM, RMCP_CLIENT, RMCP_PEER};
+use crate::{PROGRAM, RMCP_PEER};
 
 /// How a client reaches the gateway.
 #[derive(Clone, Copy)]
@@ -171,7 +171,12 @@ fn client_python_1_works_through_a_restart_over_connect() {
 
 #[test]
 fn client_rmcp_works_through_a_restart_over_connect() {
-    stories_with_tasks(|| Command::new(RMCP_CLIENT), Way::Connect);
+    let client = || {
+        let mut client = Command::new(RMCP_PEER);
+        client.arg("client");
+        client
+    };
+    stories_with_tasks(client, Way::Connect);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tests::clients::{Told, node};
 use tests::forwarder::Forwarder;
 use tests::gate::Gate;
 
-use crate::{CONFORMANCE_SERVER, PROGRAM, RMCP_FIXTURES};
+use crate::{CONFORMANCE_SERVER, PROGRAM, RMCP_PEER};
 
 mod sign_in;
 
@@ -177,7 +177,9 @@ fn conformance_of_tasks_is_behind_the_gateway_as_before_it() {
 #[test]
 fn conformance_of_tasks_of_rmcp_is_behind_the_gateway_as_before_it() {
     let place = tempfile::tempdir().expect("a folder");
-    let mut server = Told::start(std::process::Command::new(RMCP_FIXTURES), place.path());
+    let mut fixtures = std::process::Command::new(RMCP_PEER);
+    fixtures.arg("fixtures");
+    let mut server = Told::start(fixtures, place.path());
     compare(&server.first_line(), &Suite::Named(&TASKS), TASKS.len());
 }
 

@@ -62,9 +62,5 @@ mod unknown_tasks;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_core-under-test");
 /// Our serving face with the fixtures of the conformance runner.
 pub(crate) const CONFORMANCE_SERVER: &str = env!("CARGO_BIN_EXE_conformance-server");
-/// The same fixtures on rmcp.
-pub(crate) const RMCP_FIXTURES: &str = env!("CARGO_BIN_EXE_rmcp-fixtures");
-/// The independent 2026-07-28 client.
-pub(crate) const RMCP_CLIENT: &str = env!("CARGO_BIN_EXE_rmcp-client");
-/// The independent 2026-07-28 peer.
+/// The independent 2026-07-28 peer: a server, the same fixtures, and a client.
 pub(crate) const RMCP_PEER: &str = env!("CARGO_BIN_EXE_rmcp-peer");

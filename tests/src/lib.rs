@@ -1,7 +1,7 @@
 //! Shared setup of the integration tests: a data directory with the real program, and servers to talk to.
 //!
 //! Nothing here ships. `home.rs` runs the program as a person would, `server.rs` is a strict server that remembers
-//! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer.rs`, clients that we did
+//! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer/`, clients that we did
 //! not write in `clients/`. `load.rs`, `tiny.rs` and `forwarder.rs` measure; `gate.rs` is a core that agents reach.
 //! `torture.rs` is what the long campaigns share. `oauth/` is an authorization server and a server that wants a token.
 

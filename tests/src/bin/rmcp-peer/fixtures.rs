@@ -3,6 +3,7 @@
 //! Prints its address. Tools: `greet` (at once), `slow_compute`, `failing_job` (refuses clients without tasks),
 //! `protocol_error_job`, `confirm_delete` and `multi_input` (ask), `test_tool_with_task` (asks first, then is a task).
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -164,8 +165,8 @@ impl ServerHandler for Fixtures {
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Serves them on a free port of loopback until the program is ended.
+pub(super) async fn serve() -> Result<(), Box<dyn Error>> {
     let fixtures = Fixtures { tasks: TaskManager::new() };
     let service = StreamableHttpService::new(
         move || Ok(fixtures.clone()),

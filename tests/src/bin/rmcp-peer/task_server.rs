@@ -7,6 +7,7 @@
 //! round-trip question before any work), `grüße` (mirrored headers that need care: its own name, and parameters of
 //! which one is nested).
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -202,19 +203,21 @@ impl ServerHandler for Peer {
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Serves standard input and output until the client leaves.
+pub(super) async fn serve_stdio() -> Result<(), Box<dyn Error>> {
     let peer = Peer { tasks: TaskManager::new() };
-    if std::env::args().nth(1).as_deref() == Some("stdio") {
-        peer.serve(rmcp::transport::stdio()).await?.waiting().await?;
-        return Ok(());
-    }
+    peer.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    Ok(())
+}
+
+/// Serves Streamable HTTP on a port of loopback, 0 for any, until the program is ended.
+pub(super) async fn serve_http(port: u16) -> Result<(), Box<dyn Error>> {
+    let peer = Peer { tasks: TaskManager::new() };
     let service = StreamableHttpService::new(
         move || Ok(peer.clone()),
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default(),
     );
-    let port = std::env::args().nth(2).map_or(Ok(0), |port| port.parse())?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let router = axum::Router::new().route_service("/mcp", service);

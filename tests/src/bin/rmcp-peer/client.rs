@@ -1,6 +1,6 @@
 //! A client that shares no protocol code with ours: rmcp 3.9 in the 2026-07-28 dialect, over the pipes of a child.
 //!
-//! `rmcp-client STORY` starts the command in `CLIENT_COMMAND` (a JSON array) and plays one story of `tests/clients` on
+//! `rmcp-peer client STORY` starts the command in `CLIENT_COMMAND` (a JSON array) and plays one story of `tests/clients` on
 //! it: it declares tasks, follows its handle, and tells each step as one JSON object a line.
 
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is null, and the story fails by it")]
@@ -86,10 +86,9 @@ async fn run(story: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-#[tokio::main]
-async fn main() {
-    let story = std::env::args().nth(1).unwrap_or_default();
-    if let Err(error) = run(&story).await {
+/// Plays a story to its end; one that fails ends the program with 1.
+pub(super) async fn play(story: &str) {
+    if let Err(error) = run(story).await {
         tell("failed", json!({"message": error.to_string()}));
         std::process::exit(1);
     }
