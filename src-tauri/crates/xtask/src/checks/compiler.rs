@@ -26,6 +26,8 @@ const COMPILERS: &str = "TASKWARDEN_COMPILERS";
 const PAGES: &str = "TASKWARDEN_PAGES";
 /// Examples that tests start. The others are programs of `cargo xtask bench`, which makes them in release mode.
 const STARTED_EXAMPLES: [&str; 1] = ["keep"];
+/// This program: the one that runs is another compile, by a cargo that was started without it.
+const OURSELVES: &str = "taskwarden_xtask";
 /// Of rustc's arguments that say one thing and its value, those that rustdoc needs: what is read, and how.
 const OF_RUSTDOC: [&str; 11] = [
     "--allow",
@@ -99,11 +101,10 @@ pub(crate) fn compile(arguments: &[OsString]) -> bool {
     let is_passed = |command: &mut Command| command.status().is_ok_and(|status| status.success());
     let written = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<Vec<_>>>();
     let mut clippy = Command::new(program(&folder, "clippy-driver"));
-    if let Some((of_check, place)) = written.as_deref().and_then(of_check) {
+    let is_made = if let Some((of_check, place)) = written.as_deref().and_then(of_check) {
         // Cargo compiles a target anew whose output is not there, so something lies where the program would.
-        return is_passed(clippy.args(arguments.first()).args(of_check)) && fs::write(place, "").is_ok();
-    }
-    let is_made = if written.as_deref().is_some_and(is_library) {
+        is_passed(clippy.args(arguments.first()).args(of_check)) && fs::write(place, "").is_ok()
+    } else if written.as_deref().is_some_and(is_library) {
         let mut rustc = Command::new(program(&folder, "rustc"));
         is_passed(rustc.args(arguments.iter().skip(1)).args(["-D", "warnings"]))
     } else {
@@ -128,15 +129,20 @@ fn is_library(arguments: &[&str]) -> bool {
     arguments.windows(2).any(|pair| pair == ["--crate-type", "lib"]) && !arguments.contains(&"--test")
 }
 
-/// The arguments of rustc that check an example without making a program of it, and where cargo looks for the program;
-/// nothing for everything else.
+/// The arguments of rustc that check what nothing starts without making a program of it, and where cargo looks for the
+/// program; nothing for everything else.
 fn of_check(arguments: &[&str]) -> Option<(Vec<String>, PathBuf)> {
     let value_of = |name: &str| {
         let at = arguments.iter().position(|word| *word == name)?;
         arguments.get(at + 1).copied()
     };
     let (name, folder) = (value_of("--crate-name")?, Path::new(value_of("--out-dir")?));
-    if !folder.ends_with("examples") || STARTED_EXAMPLES.contains(&name) {
+    let is_started = if folder.ends_with("examples") {
+        STARTED_EXAMPLES.contains(&name)
+    } else {
+        name != OURSELVES || arguments.contains(&"--test")
+    };
+    if is_started {
         return None;
     }
     let suffix = arguments.iter().find_map(|word| word.strip_prefix("extra-filename="))?;
@@ -236,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_that_nothing_starts_is_checked_and_not_linked() {
+    fn examples_that_nothing_starts_and_this_program_are_checked_and_not_linked() {
         let of_cargo = |name| {
             [
                 "--crate-name",
@@ -266,6 +272,14 @@ mod tests {
         let of_a_program =
             ["--crate-name", "taskwarden", "-C", "extra-filename=-0f", "--out-dir", "/target/debug/deps"];
         assert_eq!(super::of_check(&of_a_program), None, "programs are made");
+        let of_us =
+            ["--crate-name", OURSELVES, "-C", "extra-filename=-0f", "--out-dir", "/target/debug/deps", "--test"];
+        assert_eq!(super::of_check(&of_us), None, "our tests run");
+        let (_, place) = super::of_check(&of_us[..6]).unwrap();
+        assert_eq!(
+            place,
+            Path::new("/target/debug/deps").join(format!("{OURSELVES}-0f{}", std::env::consts::EXE_SUFFIX))
+        );
     }
 
     #[test]
