@@ -6,8 +6,8 @@
 //! compiler, which is rustc with more lints, or rustc alone, and then rustdoc with the same arguments.
 //!
 //! Clippy reads a library once, with its tests: they are compiled with all of it (`tidy` asks that every library has
-//! them). Without clippy the library is also made faster and runs faster, because clippy turns off what rustc does to
-//! every program before it hands it to LLVM (decision 0121).
+//! them). Clippy also turns off what rustc does to every program before LLVM gets it, so a library is made faster
+//! without it (decision 0121).
 
 use std::ffi::OsString;
 use std::fs;
