@@ -84,6 +84,7 @@ const equal = (count: number, keys: readonly string[], click: readonly string[] 
   return story(Inbox, {}, { fake: on(items), hash: first ? at(first) : "#/inbox", keys, click });
 };
 const ANSWERS: FakeOptions["answered"] = [
+  { delivery: "sent", isOver: true },
   {},
   { by: "a rule", rule: { id: "ans_1", version: 2 }, origin: null, answeredByRule: "ans_1" },
   {

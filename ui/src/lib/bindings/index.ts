@@ -361,6 +361,8 @@ rule: RuleRefDto | null, at: string,
 origin: OriginDto | null,
 /** How far it got on its way to the server. */
 delivery: "recorded" | "sent" | "acknowledged" | "refused",
+/** Whether the call or task is over: of an answer that is only `sent`, the server acknowledges nothing any more. */
+isOver: boolean,
 /** The rule that answers this question now, if one does. */
 answeredByRule: string | null,
 /** Why no rule can answer this question; null where one can. */

@@ -2,9 +2,10 @@
 
 use api::Code;
 use domain::audit::Verb;
-use domain::ids::ServerId;
+use domain::ids::{PersonId, RequestKey, ServerId};
 use domain::ports::Clock as _;
-use domain::task::status::{GoneWhy, Phase};
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::task::status::{Delivery, GoneWhy, Phase};
 use serde_json::{Value, json};
 use testkit::contract::{ContractFixtures, commit_of};
 use testkit::scripted::PollReply;
@@ -136,10 +137,51 @@ async fn a_rule_answers_the_same_question_until_it_is_ended_and_a_rule_that_is_n
     assert!(is_waiting(&world, &next).await, "people are asked again");
 }
 
+async fn server_of(world: &World) -> ServerId {
+    world.registry.servers().await.expect("servers are read").first().expect("there is one").id
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_sent_and_not_acknowledged_is_listed_with_the_end_of_its_call() {
+    let world = World::new().await;
+    let (server, now) = (server_of(&world).await, world.clock.now());
+    let mut ids = Vec::new();
+    for number in 0..2 {
+        let mut task = FIXTURES.task(number, now.as_millis(), &format!("u{number}"));
+        task.server = server;
+        let answer = RecordedAnswer {
+            by: PersonId::new("ada").into(),
+            at: now,
+            action: AnswerAction::Decline,
+            not_before: None,
+            delivery: Delivery::Sent { at: now, attempts: 1 },
+        };
+        let request = InputRequest {
+            key: RequestKey::new("k"),
+            ask: Ask::Form { message: "Go on?".into(), schema: json!({"type": "object"}) },
+            door: AskDoor::Listed { key: "k".into() },
+            opened: now,
+            state: RequestState::Answered(answer),
+        };
+        task.requests.insert(request.key.clone(), request);
+        ids.push(task.id.to_string());
+        let (task, phase) =
+            if number == 0 { (task, Phase::Running) } else { (task.gone(&GoneWhy::Unknown, now).next, Phase::Lost) };
+        world.registry.admit(commit_of(&task, phase)).await.expect("it is stored");
+    }
+    let told = world.call("inbox.answered", json!({})).await;
+    let listed = |id: &String| {
+        let items = told["items"].as_array().expect("a list");
+        let one = items.iter().find(|one| one["task"] == **id).unwrap_or_else(|| panic!("{id} in {told:#}"));
+        (one["delivery"].clone(), one["isOver"].clone())
+    };
+    assert_eq!(listed(&ids[0]), (json!("sent"), json!(false)), "the server may still acknowledge it");
+    assert_eq!(listed(&ids[1]), (json!("sent"), json!(true)), "the call ended before");
+}
+
 /// Tasks that were lost together, straight in the registry.
 async fn lost(world: &World, count: u64) -> Vec<String> {
-    let servers = world.registry.servers().await.expect("servers are read");
-    let server: ServerId = servers.first().expect("there is one").id;
+    let server = server_of(world).await;
     let now = world.clock.now();
     let mut ids = Vec::new();
     for number in 0..count {

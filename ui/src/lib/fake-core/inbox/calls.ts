@@ -112,6 +112,7 @@ function made(given: Partial<AnsweredDto>, at: number, now: number): AnsweredDto
     at: iso(now - (at + 1) * 7 * MINUTE_MS),
     origin: { door: "window", process: 4_711, executable: "/usr/bin/taskwarden-desktop" },
     delivery: "acknowledged",
+    isOver: false,
     answeredByRule: null,
     noRule: null,
     ...given,

@@ -37,6 +37,7 @@ export const answeredText = {
   delivery: {
     recorded: "waiting to be sent",
     sent: "sent",
+    unsure: "sent; the call ended before the server acknowledged it",
     acknowledged: "the server has it",
     refused: "the server refused it",
   },

@@ -106,6 +106,7 @@ impl Api {
             at: iso(answer.at),
             origin: answer.by.person().and(origin),
             delivery: DeliveryDto::of(&answer.delivery),
+            is_over: handle.is_over(),
             answered_by_rule: rule.map(|rule| rule.id.to_string()),
             no_rule: no_rule.map(|why| why.to_string()),
         }))

@@ -62,6 +62,8 @@ pub struct AnsweredDto {
     /// How far it got on its way to the server.
     #[ts(inline)]
     pub delivery: DeliveryDto,
+    /// Whether the call or task is over: of an answer that is only `sent`, the server acknowledges nothing any more.
+    pub is_over: bool,
     /// The rule that answers this question now, if one does.
     pub answered_by_rule: Option<String>,
     /// Why no rule can answer this question; null where one can.

@@ -6,7 +6,7 @@
 use api::calls::inbox::answer_rules::OneAnswerRule;
 use api::calls::inbox::answered::ListAnswered;
 use api::dto::inbox::answered::{AnswerRuleDto, AnswerRuleList, AnsweredDto, AnsweredField, AnsweredList};
-use api::dto::{DoorDto, moment};
+use api::dto::{DeliveryDto, DoorDto, moment};
 use api::format::time;
 
 use crate::app::core_client::CoreClient;
@@ -43,7 +43,7 @@ pub(crate) async fn run(page: Option<u32>, config: &Config, screen: &Screen) -> 
                 text(one.server.clone()),
                 text(one.tool.as_deref().map_or_else(|| "-".into(), one_line)),
                 text(one_line(&one.message)),
-                text(what(one.action.to_string(), &one.fields, one.is_erased)),
+                text(answer(one)),
             ]
         })
         .collect();
@@ -106,6 +106,15 @@ fn who(one: &AnsweredDto) -> String {
         Some(rule) => format!("rule {} version {}", rule.id, rule.version),
         None => format!("{}{}", one_line(&one.by), door.unwrap_or_default()),
     }
+}
+
+/// What was answered, and whether the server cannot acknowledge it any more.
+fn answer(one: &AnsweredDto) -> String {
+    let answer = what(one.action.to_string(), &one.fields, one.is_erased);
+    if one.is_over && one.delivery == DeliveryDto::Sent {
+        return format!("{answer} (the call ended before the server acknowledged it)");
+    }
+    answer
 }
 
 /// An answer in one line; secrets as dots.
