@@ -165,7 +165,7 @@ describe("signing in to a server", () => {
   it("says when it was given up elsewhere, also where an earlier sign-in stays", async () => {
     const { backend } = open(aSignIn({ missingScopes: ["files:write"] }));
     await access();
-    await shown.find("[role=tabpanel] p", "linear wants files:write; the sign-in does not have it.");
+    await shown.find("[role=tabpanel] p", "linear wants the permission files:write, which this sign-in does not have.");
     await shown.press("[role=tabpanel] button", "Sign in again…");
     await shown.find("[role=dialog] button", "Open auth.linear.app");
     await backend.call("signIns.giveUp", { name: "linear" });
@@ -200,7 +200,7 @@ describe("signing out of a server", () => {
     const { backend } = open(aSignIn(), {}, 2);
     await access();
     await shown.press("[role=tabpanel] button", "Sign out…");
-    await shown.find("[role=dialog] p", "Its 2 open tasks become blocked until somebody signs in.");
+    await shown.find("[role=dialog] p", "Taskwarden cannot check its 2 open tasks until somebody signs in.");
     expect(input(backend, "signIns.signOut")).toEqual([]);
     await shown.press("[role=dialog] button", "Sign out");
     await until("it is signed out", () => state(backend) === "needed");
@@ -211,7 +211,7 @@ describe("signing out of a server", () => {
     const { backend } = open(aSignIn());
     await access();
     await shown.press("[role=tabpanel] button", "Use another account…");
-    await shown.press("[role=dialog] button", "Sign out and sign in anew");
+    await shown.press("[role=dialog] button", "Sign out and sign in again");
     await shown.find("[role=dialog] p", "Sign in at");
     expect(input(backend, "signIns.signOut")).toEqual([{ name: "linear" }]);
     expect(input(backend, "signIns.begin")).toEqual([{ name: "linear" }]);

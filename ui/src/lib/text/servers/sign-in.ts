@@ -13,13 +13,12 @@ export const signInText = {
   notAsked: (server: string) => `${server} has not asked for a sign-in.`,
   needed: (server: string) => `${server} asks for a sign-in`,
   /** The server has open tasks. */
-  blocked: (n: number) =>
-    `${plural(n, "open task")} on it ${n === 1 ? "is" : "are"} blocked and ${n === 1 ? "continues" : "continue"} by ${n === 1 ? "itself" : "themselves"} after the sign-in.`,
+  blocked: (n: number) => `Taskwarden checks ${plural(n, "open task")} on it again after the sign-in.`,
   waiting: (host: string | null) => `Waiting for the browser${host === null ? "" : ` at ${host}`}`,
   waitingEnds: "Complete the sign-in in the browser. Taskwarden stops waiting after a few minutes.",
   failed: "The last try failed",
   missing: (server: string, wanted: readonly string[], more: number) =>
-    `${server} wants ${listed(more > 0 ? [...wanted, `${more} more`] : wanted)}; the sign-in does not have ${wanted.length + more === 1 ? "it" : "them"}.`,
+    `${server} wants the ${wanted.length + more === 1 ? "permission" : "permissions"} ${listed(more > 0 ? [...wanted, `${more} more`] : wanted)}, which this sign-in does not have.`,
 
   facts: {
     host: "Signed in at",
@@ -97,13 +96,13 @@ export const signInText = {
       `Taskwarden deletes its tokens for ${server}${host === null ? "" : ` and asks ${host} to forget them`}.`,
     tasks: (n: number) =>
       n === 0
-        ? "It has no open tasks. New ones are blocked until somebody signs in."
-        : `Its ${plural(n, "open task")} ${n === 1 ? "becomes" : "become"} blocked until somebody signs in.`,
+        ? "It has no open tasks. New calls fail until somebody signs in."
+        : `Taskwarden cannot check its ${plural(n, "open task")} until somebody signs in.`,
     browser: (host: string | null) =>
-      `Then you sign in anew. If the browser is still signed in${host === null ? "" : ` at ${host}`}, sign out there first.`,
+      `Then you sign in again. If the browser is still signed in${host === null ? "" : ` at ${host}`}, sign out there first.`,
     keep: "Stay signed in",
     run: "Sign out",
-    switch: "Sign out and sign in anew",
+    switch: "Sign out and sign in again",
     done: (server: string) => `Signed out of ${server}`,
     forgotten: (host: string | null) => `${host ?? "The place of the sign-in"} forgot the token.`,
     notConfirmed: (host: string | null) =>
