@@ -27,7 +27,7 @@ export const STORAGE = {
   oldest: (when: string) => `The oldest task is from ${when}.`,
   reserve: (held: number) =>
     `${bytes(held)} are reserved so that your decisions can be recorded when the disk is full.`,
-  reserveUsed: "The reserve is in use: free some space on this disk.",
+  reserveUsed: "The space reserved for your decisions is in use: free some space on this disk.",
   removed: (segments: number) =>
     `${plural(segments, "old part")} of the audit log ${segments === 1 ? "was" : "were"} removed. A signed record of each stays.`,
   limits: {

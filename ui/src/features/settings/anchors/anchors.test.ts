@@ -48,7 +48,7 @@ it("a repository is added with the remote that its commits are pushed to", async
   await shown.type('input[placeholder="/home/ada/proofs"]', "/srv/proofs");
   await shown.press("form button", "Add");
   const row = await shown.find("li", "/srv/proofs");
-  expect(row.textContent).toContain("(git, pushed to backup)");
+  expect(row.textContent).toContain("(git repository, pushed to backup)");
 });
 
 it("a collector is added by its address, and what it keeps is not claimed", async () => {

@@ -120,7 +120,7 @@ it("a collector in trouble says why, since when and how many rows wait, and is s
     "First failed",
     "4,210 rows wait",
     "tried again automatically",
-    "320 rows were removed by retention",
+    "320 rows were removed as too old",
   ])
     expect(text).toContain(words);
   await shown.press("li button", "Send again");

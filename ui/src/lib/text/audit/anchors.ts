@@ -2,6 +2,8 @@
 import type { AnchorKind } from "$lib/bindings";
 import { count } from "$lib/format/count";
 
+const KINDS: Readonly<Record<AnchorKind, string>> = { file: "file", git: "git repository", otlp: "collector" };
+
 export const ANCHORS = {
   title: "Copies of checkpoints",
   hint: "Each signed state of the log is copied to these places. A log that is changed or cut later contradicts them, so keep them on another disk or send them to another machine.",
@@ -12,9 +14,9 @@ export const ANCHORS = {
       : `Up to row ${count(rows)}.`,
   unseen: "Not looked at yet.",
   beside: "It is on the disk of the registry: whoever can change one can change the other.",
-  kind: (kind: AnchorKind, remote: string | null) => (remote === null ? `(${kind})` : `(${kind}, pushed to ${remote})`),
-  trouble: (kind: AnchorKind, why: string) =>
-    `The ${{ file: "file", git: "repository", otlp: "collector" }[kind]} ${why}.`,
+  kind: (kind: AnchorKind, remote: string | null) =>
+    remote === null ? `(${KINDS[kind]})` : `(${KINDS[kind]}, pushed to ${remote})`,
+  trouble: (kind: AnchorKind, why: string) => `The ${KINDS[kind]} ${why}.`,
   keepBoth:
     "Keep a copy of it and of the data folder as evidence. If you put an older copy of the registry back yourself, run `taskwarden audit checkpoint --new-epoch`: that puts it on record, and copies go on.",
   remove: "Remove",

@@ -7,7 +7,7 @@ const wait = (rows: number) => `${plural(rows, "row")} ${rows === 1 ? "waits" : 
 
 export const COLLECTORS = {
   title: "Collectors",
-  hint: "Rows of the log, or tasks that ended, are sent to these addresses over OpenTelemetry (OTLP). What a collector does not take waits here.",
+  hint: "Programs that gather logs. They get rows of the log, or tasks that ended, over OpenTelemetry (OTLP). What one does not take waits here.",
   failed: "The list could not be loaded.",
   signal: {
     logs: {
@@ -28,7 +28,7 @@ export const COLLECTORS = {
   paused: "Paused: nothing is sent until you choose Send again.",
   firstFailed: (when: string) => `First failed ${when}.`,
   skipped: (rows: number) =>
-    `${plural(rows, "row")} ${rows === 1 ? "was" : "were"} removed by retention before ${rows === 1 ? "it was" : "they were"} sent.`,
+    `${plural(rows, "row")} ${rows === 1 ? "was" : "were"} removed as too old before ${rows === 1 ? "it was" : "they were"} sent.`,
   newValue: (name: string) => `New value of ${name}`,
   newValueHint: "Leave it empty to use the stored value.",
   again: "Send again",
@@ -45,7 +45,7 @@ export const COLLECTORS = {
         ? "Nothing waits for it. What is new is not sent to it."
         : `${wait(rows)} and will not be sent, and nothing new either.`,
     headers: (names: string) => `Its stored headers are deleted: ${names}.`,
-    stays: "What it has stays there, and everything stays in this log.",
+    stays: "What it received stays there, and everything stays in this log.",
     keep: "Keep it",
     go: "Remove",
   },

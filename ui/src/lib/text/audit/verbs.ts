@@ -66,12 +66,12 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   receiptsMissing: "may miss receipts",
   pauseBegun: "began a pause",
   pauseEnded: "ended a pause",
-  sinkAdded: "named a sink for rows",
-  sinkRemoved: "removed a sink for rows",
-  sinkResumed: "resumed a sink for rows",
+  sinkAdded: "added a collector",
+  sinkRemoved: "removed a collector",
+  sinkResumed: "resumed a collector",
   toolsChanged: "changed its tools",
   toolsSeen: "marked tools as seen",
-  epochBegun: "began a new epoch",
+  epochBegun: "went on from an old copy",
   signInFailed: "could not sign in",
 };
 

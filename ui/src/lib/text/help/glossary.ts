@@ -132,6 +132,7 @@ export const GLOSSARY = [
   },
   { word: "Raw", means: "Messages between Taskwarden and the server as they were sent, in JSON." },
   { word: "Read-only", means: "The server says that this tool changes nothing." },
+  { word: "Receipt", means: "What the audit keeps of a call: its agent, tool and time, and how it was answered." },
   { word: "Registry", means: "The file in which Taskwarden keeps tasks, answers and the audit log." },
   {
     word: "Reports changes",
