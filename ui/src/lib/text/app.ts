@@ -141,7 +141,7 @@ export const COMMANDS = {
   nothing: "No matches.",
   searching: "Searching tasks…",
   found: (n: number) => plural(n, "result"),
-  groups: { waiting: "Waiting for you", tasks: "Tasks", servers: "Servers" },
+  groups: { waiting: "Needs you", tasks: "Tasks", servers: "Servers" },
   /** What a notification says: names, never a question. */
   waits: {
     form: (name: string) => `${name} asks a question`,

@@ -421,7 +421,7 @@ const NAME_CAP = 40;
 
 const PARTS: Readonly<Record<ShownPartDto, string | null>> = {
   both: null,
-  structuredFirst: "the structured content where there is one, otherwise the text",
+  structuredFirst: "the structured result where there is one, otherwise the text",
   content: "the text only",
 };
 

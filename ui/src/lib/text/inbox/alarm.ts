@@ -12,7 +12,7 @@ export const alarmText = {
     sameError: (agent: string, calls: number, time: string) =>
       `${agent} got the same error ${plural(calls, "time")} in ${time}`,
     callRate: (agent: string, calls: number) => `${agent} made ${plural(calls, "call")} in a minute`,
-    openCalls: (agent: string, calls: number) => `${agent} had ${plural(calls, "call")} in flight at once`,
+    openCalls: (agent: string, calls: number) => `${agent} had ${plural(calls, "call")} open at once`,
   } satisfies Record<AlarmDto["kind"], (agent: string, calls: number, time: string) => string>,
   waits: (name: string) => `${name} is called again and again`,
   heading: "What it calls",
