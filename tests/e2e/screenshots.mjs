@@ -31,8 +31,12 @@ async function agentsWork(core, browser, ci, docs) {
   await page.context().close();
   for (const agent of ['nightly-ops', 'reader']) await core.command('budget', 'set', agent, '--tokenizer', 'o200k', '--window', '200000');
   for (const agent of [night, reader]) await agent.at('docs').send('tools/list');
-  await reader.at('docs').call('hash_tree', 'read');
-  docs.finish(await docs.task('read'), [{ type: 'text', text: REPORT.slice(0, 8_000) }]);
+  // What is read fills a window, so that the gauges show something.
+  for (const [agent, nonce, times] of [[reader, 'read', 6], [night, 'read at night', 2]]) {
+    const { taskId } = await agent.at('docs').call('hash_tree', nonce);
+    docs.finish(await docs.task(nonce), [{ type: 'text', text: Array(times).fill(REPORT).join('\n') }]);
+    await until(`the result of ${nonce} was read`, async () => (await agent.at('docs').task(taskId)).status === 'completed');
+  }
   await night.at('ci-server').call('integration_tests', 'at night');
   ci.say(await ci.task('at night'), '640 of 904 passed');
   const held = await reader.at('docs').call('index_folder', 'held');
@@ -109,6 +113,7 @@ try {
       await picture(page, `tasks-${size}`);
       await go(`tasks/${set.stopping.handle}`);
       await page.getByText('backfill_orders').last().waitFor();
+      await picture(page, `task-${size}`);
       await page.getByRole('button', { name: 'Cancelling…' }).click();
       await page.getByRole('button', { name: 'Keep waiting' }).waitFor();
       await picture(page, `task-cancelling-${size}`);
