@@ -34,13 +34,6 @@ export const answeredText = {
     agent: "Agent",
     handle: "Task",
   },
-  delivery: {
-    recorded: "waiting to be sent",
-    sent: "sent",
-    unsure: "sent; the call ended before the server acknowledged it",
-    acknowledged: "the server has it",
-    refused: "the server refused it",
-  },
   showTask: "Show the task",
   newer: "Show the newest",
 
