@@ -49,14 +49,10 @@ it("an alarm is named by what its agent does, and how often", () => {
   expect(alarm({ agent: "a\u202eb\n" }), "on one line, as it is written").not.toMatch(/[\n\u202e]/);
 });
 
-it("a result that a person wants to see is named by its tool and agent, whatever its size", () => {
+it("a result that a person wants to see is named by its tool, whatever its size", () => {
   const { row } = RESULT_HELD;
   expect(row.tokens, "it was counted").not.toBeNull();
-  expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([
-    false,
-    "hand",
-    "The result of quarter_report is held before research-7 gets it",
-  ]);
+  expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([false, "hand", "The result of quarter_report is held"]);
 });
 
 it("a result that is held for its size is told by it, with a limit of one result or of the window", () => {

@@ -63,7 +63,7 @@ export function titleOf(row: InboxRow): string {
     case "held":
       return isSized(row) && row.tokens !== null
         ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"))
-        : words.held(tool, row.agent);
+        : words.held(tool);
     case "timeLimit":
       return row.runLimit === undefined
         ? timeLimitText.waits(tool)

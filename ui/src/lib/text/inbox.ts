@@ -80,10 +80,7 @@ export const inboxText = {
     lost: (tool: string, server: string) => `${tool} was lost on ${server}`,
     unconfirmed: (tool: string) => `${tool} was never confirmed`,
     blocked: (server: string) => `${server} needs sign-in`,
-    held: (tool: string, agent: string | null) =>
-      agent === null
-        ? `The result of ${tool} is held for you`
-        : `The result of ${tool} is held before ${agent} gets it`,
+    held: (tool: string) => `The result of ${tool} is held`,
     sized: (tokens: string) => `A result of ${plural(tokens, "token")} is held`,
     overLimit: (tool: string, limit: string | null) =>
       limit === null ? `${tool} exceeded its token limit` : `${tool} exceeded ${plural(limit, "token")}`,
@@ -284,7 +281,7 @@ export const inboxText = {
     protocol: (version: string) => `protocol ${version}`,
     noTasks: "no task support",
     pushes: "reports changes itself",
-    noCancels: "none requested yet",
+    noCancels: "not asked yet",
     stopped: "paused while it waits",
     copy: "Copy the handle",
     copied: "The handle was copied.",

@@ -49,7 +49,7 @@ export const serversText = {
   noTasks: "no tasks",
   notConnectedYet: "unknown",
   tools: (n: number) => plural(n, "tool"),
-  noCancels: "none requested yet",
+  noCancels: "not asked yet",
   /** After `obeyed`: how long the middle one took. */
   within: (time: string) => `, in ${time}`,
   cancelsTold: (stopped: number, finished: number, refused: number, open: number) =>
