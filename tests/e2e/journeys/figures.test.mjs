@@ -14,8 +14,15 @@ const TEXT = [{ type: 'text', text: 'a report' }];
 const on = stage();
 /** What is counted of whom, and the filter of the task list that finds the same tasks. */
 const FILTERS = {
+  open: 'phase:open',
   needsYou: 'is:needsYou',
+  working: 'phase:running,answering',
+  noNews: 'phase:noNews',
   held: 'is:held',
+  'view of view:Failed today': 'phase:failed,doneWithError changed:today',
+  'view of view:Ended today': 'phase:finished changed:today',
+  'open of server:dead': 'phase:open server:dead',
+  'open of agent:night': 'phase:open agent:night',
   'needsYou of server:ci': 'is:needsYou server:ci',
   'needsYou of agent:reader': 'is:needsYou agent:reader',
   'needsYou of agent:writer': 'is:needsYou agent:writer',
@@ -152,7 +159,7 @@ test('three agents, held results and a dead server: every figure agrees with eve
     const walked = await walk(page);
     differ = disagreements(walked);
     return differ.length === 0 ? walked : null;
-  }).catch((error) => {
+  }, 300_000).catch((error) => {
     throw new Error(`${error.message}; these differ: ${differ.join('; ')}`);
   });
   const of = (name) => countOf(agree, name);
@@ -164,6 +171,12 @@ test('three agents, held results and a dead server: every figure agrees with eve
   expect(of('open'), 'the command line counts as many').toBe(open);
   expect([sum('open', 'agent'), sum('open', 'server')], 'agents and servers each sum to all').toEqual([open, open]);
   expect(sum('needsYou', 'agent'), 'what needs somebody is somebody’s').toBe(of('needsYou'));
+  const { agents } = await on.core.command('agents', 'list');
+  const { servers } = await on.core.command('servers', 'list');
+  const told = [...agents.map((one) => [`agent:${one.name}`, one]), ...servers.map((one) => [`server:${one.name}`, one])];
+  for (const figure of ['open', 'needsYou'])
+    for (const [whose, { figures: theirs }] of told)
+      expect(of(`${figure} of ${whose}`) ?? 0, `${figure} of ${whose}, as the command line says`).toBe(theirs[figure]);
   expect(of('held'), 'the held results').toBe(2);
   const health = listed.get('health');
   expect([health.up, health.trouble, health.signIn], 'two answer, one is dead, one asks for a sign-in').toEqual([2, 1, 1]);
@@ -171,4 +184,4 @@ test('three agents, held results and a dead server: every figure agrees with eve
   // A server that asks for a sign-in stands in the window's inbox; the command line tells of it with the servers.
   expect(of('items'), 'the badge counts what the command line has').toBe((await inbox()).length + health.signIn);
   expect(page.troubles, 'errors of the page').toEqual([]);
-});
+}, 540_000);
