@@ -36,25 +36,25 @@ pub struct StartHalts {
     /// In the person's words.
     pub reason: String,
     /// What is stopped there; everything of it when left out.
-    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "non_empty", skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<HaltEffectDto>>")]
     pub scope: Vec<HaltEffectDto>,
-    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "non_empty", skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub servers: Vec<String>,
-    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "non_empty", skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub agents: Vec<String>,
-    #[serde(deserialize_with = "named", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "non_empty", skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<ToolOfServer>>")]
     pub tools: Vec<ToolOfServer>,
 }
 
 /// A list that is not empty: an empty one is a choice that went wrong, and must not halt everything.
-fn named<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+fn non_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let list = Vec::deserialize(from)?;
     if list.is_empty() {
-        return Err(D::Error::custom("an empty list chooses nothing; leave it out to choose by the others"));
+        return Err(D::Error::custom("an empty list selects nothing; name something in it, or leave it out"));
     }
     Ok(list)
 }

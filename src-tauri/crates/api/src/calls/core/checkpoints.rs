@@ -118,7 +118,7 @@ impl Api {
         // Proofs are made from the stored tree, which has to lead through the same root.
         let stored = self.registry.tree_roots(vec![LeafSpan { begin: 0, end: size }]).await?;
         let is_same = stored.first().is_some_and(|stored| *stored == Some(root));
-        let why = "the stored tree is not that of the rows up to it";
+        let why = "the stored tree does not match the rows up to it";
         Ok((!is_same).then(|| BrokenCheckpoint { size, why: why.into() }))
     }
 

@@ -88,7 +88,7 @@ pub(super) fn report(found: &TreeVerifiedDto) -> String {
         ),
         None if found.newest == 0 => "There is no checkpoint yet; a running core makes them.".into(),
         None => format!(
-            "{} compared, and the rows agree; the newest covers row {}.{unsigned}{}",
+            "{} compared with the hashes of the rows, and all agree; the newest covers row {}.{unsigned}{}",
             count(found.compared, "checkpoint"),
             found.newest,
             later_epoch(found.epoch)
