@@ -10,6 +10,7 @@ use tests::by_hand::Agent;
 use tests::gate::Gate;
 use tests::home::{Home, wait_for};
 use tests::server::{Manner, Recorder};
+use tests::torture::SetOnDrop;
 
 use crate::PROGRAM;
 
@@ -105,10 +106,11 @@ fn a_shutdown_leaves_no_process_and_says_stopped_only_when_none_is_left() {
                 looks.fetch_add(1, Ordering::Relaxed);
             }
         });
+        let escalating = SetOnDrop(&is_over);
         let begun = Instant::now();
         let ran = home.run(["tasks", "escalate", &id, "--step", "5", "--reason", "enough", "--yes", "--json"]);
         let took = begun.elapsed();
-        is_over.store(true, Ordering::Relaxed);
+        drop(escalating);
         watching.join().expect("it never said stopped too early");
         assert_eq!(ran.code, 0, "{}\n{}\n{}", ran.out, ran.err, home.core_log());
         (ran.json(), took)

@@ -13,6 +13,7 @@ use tests::agent::Agent;
 use tests::gate::Gate;
 use tests::home::wait_for;
 use tests::server::{Manner, Recorder};
+use tests::torture::SetOnDrop;
 
 use crate::PROGRAM;
 use crate::attacks::AT_ONCE;
@@ -111,6 +112,7 @@ fn after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by
                 threads.spawn(move || call_on(agent, number, heard))
             })
             .collect();
+        let calling = SetOnDrop(&heard.is_over);
         let are = |count: &AtomicUsize, wanted| (count.load(Ordering::Relaxed) >= wanted).then_some(());
         wait_for("calls are answered", || are(&heard.answered, size.calls), || gate.home().core_log());
         let answered = u32::try_from(heard.answered.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
@@ -118,7 +120,7 @@ fn after_a_halt_among_many_calls_the_servers_log_and_the_halt_page_agree_call_by
         let page = gate.home().json(["halt", "--reason", "wrong month", "--yes", "--json"]);
         let (returned, sent) = (Instant::now(), server.seen().calls.len());
         wait_for("calls are refused", || are(&heard.refused, size.calls), || gate.home().core_log());
-        heard.is_over.store(true, Ordering::Relaxed);
+        drop(calling);
         let mut calls = BTreeMap::new();
         for agent in agents {
             calls.extend(agent.join().expect("an agent fell over"));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::home::{Core, Home, wait_for};
 use tests::server::{Manner, Recorder};
-use tests::torture::{Campaign, Pulse, Random};
+use tests::torture::{Campaign, Pulse, Random, passages};
 
 use crate::PROGRAM;
 
@@ -212,7 +212,13 @@ fn nothing_is_lost_when_the_core_dies_around_any_admission_or_change_of_a_server
 
 #[test]
 fn nothing_is_lost_when_the_core_dies_around_any_commit() {
-    cut_everywhere(&["registry.commit"], 20);
+    // Some thirty passages on each side.
+    let cut = |side: &str| {
+        let point = format!("registry.commit:{side}");
+        passages(&point).take_while(|nth| cut(&format!("{point}:{nth}"))).count()
+    };
+    let cuts = cut("before") + cut("after");
+    assert!(cuts >= 4, "the story commits often enough to mean something, not {cuts} times");
 }
 
 #[test]

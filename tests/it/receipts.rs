@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::time::Timestamp;
@@ -13,7 +13,7 @@ use tests::by_hand::{Agent, Reply};
 use tests::gate::Gate;
 use tests::home::{Home, pause_for, wait_for};
 use tests::server::{Manner, Recorder};
-use tests::torture::Campaign;
+use tests::torture::{Campaign, SetOnDrop};
 
 use crate::PROGRAM;
 
@@ -31,6 +31,9 @@ const SECONDS_TORTURE: usize = 60;
 const RATE_TORTURE: usize = 5_000;
 /// Agents whose calls a killed core may lose.
 const AGENTS_KILLED: usize = 16;
+/// Answered calls before a kill: some, and up to as many more by chance.
+const CALLS_BEFORE_KILL: usize = 16;
+const MORE_BEFORE_KILL: u32 = 100;
 /// How much a core may grow by receipts, whatever comes: `AuditPolicy` bounds those that wait, and their
 /// arguments. The rest is for the calls themselves.
 const MEMORY_MAX_KIB: u64 = 160 * 1_024;
@@ -245,8 +248,9 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
     Campaign::new("receipts", 6).run(|random, _| {
         let is_over = AtomicBool::new(false);
         let (url, names, tokens) = (gate.url("recorder"), &names, &tokens);
-        let pause = u64::from(300 + random.below(2_500));
-        let (over, begun) = (&is_over, sent);
+        let wanted = CALLS_BEFORE_KILL + usize::try_from(random.below(MORE_BEFORE_KILL)).expect("a count");
+        let answered = AtomicUsize::new(0);
+        let (over, begun, answered) = (&is_over, sent, &answered);
         let heard = std::thread::scope(|scope| {
             let calling = scope.spawn(move || {
                 let open = |token: &String| tests::agent::Agent::over_http(&url, token);
@@ -260,16 +264,22 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
                     let arguments = json!({"nonce": "n".repeat(length + 1)});
                     let size = u64::try_from(arguments.to_string().len()).expect("a size");
                     match agents[nth].ask("tools/call", json!({"name": "quick", "arguments": arguments})) {
-                        Ok(answer) if answer.get("result").is_some() => heard.push(((names[nth].clone(), size), now())),
+                        Ok(answer) if answer.get("result").is_some() => {
+                            heard.push(((names[nth].clone(), size), now()));
+                            answered.fetch_add(1, Ordering::Relaxed);
+                        }
                         Ok(_) => {}
                         Err(_) => return (heard, number + 1),
                     }
                 }
                 (heard, begun)
             });
-            pause_for(Duration::from_millis(pause));
+            let killing = SetOnDrop(&is_over);
+            let are_answered = || (answered.load(Ordering::Relaxed) >= wanted).then_some(());
+            wait_for("calls are answered", are_answered, || gate.home().core_log());
+            pause_for(Duration::from_millis(random.below(1_000).into()));
             gate.kill();
-            is_over.store(true, Ordering::Relaxed);
+            drop(killing);
             calling.join().expect("the agent ends")
         });
         (sent, kills) = (heard.1, kills + 1);
@@ -278,7 +288,7 @@ fn after_kills_under_load_every_missing_receipt_lies_in_a_time_that_the_log_name
         let (code, said) = verify(gate.home());
         assert_eq!(code, 0, "the chain and the receipts are whole after the kill: {said}");
     });
-    assert!(heard_at.len() > 15 * kills, "the agents were busy: {} calls", heard_at.len());
+    assert!(heard_at.len() >= CALLS_BEFORE_KILL * kills, "each call counts once: {} calls", heard_at.len());
     assert_eq!(gate.stop(), Some(0), "the last core is shut down");
     let all = receipts(gate.home(), &[]);
     let numbers: Vec<u64> = all.iter().filter_map(|row| row["number"].as_u64()).collect();

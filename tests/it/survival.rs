@@ -8,6 +8,7 @@ use tests::clients::{Told, node};
 use tests::gate::Gate;
 use tests::home::{pause_for, wait_for};
 use tests::peers;
+use tests::torture::SetOnDrop;
 
 use crate::PROGRAM;
 
@@ -227,6 +228,7 @@ fn eight_clients_through_bridges_call_on_while_their_core_is_killed_ten_times() 
                 })
             })
             .collect();
+        let killing = SetOnDrop(&over);
         for _ in 0..10 {
             let pid = wait_for(
                 "a core of a bridge listens",
@@ -242,7 +244,7 @@ fn eight_clients_through_bridges_call_on_while_their_core_is_killed_ten_times() 
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is killed");
             wait_for("it is gone", || rustix::process::test_kill_process(pid).is_err().then_some(()), String::new);
         }
-        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(killing);
         for client in clients {
             client.join().expect("a client fell over");
         }

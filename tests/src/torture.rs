@@ -84,6 +84,20 @@ impl Campaign {
     }
 }
 
+/// Of the passages of a kill point that is passed dozens of times, CI cuts one in so many (ruling 35).
+const PASSAGES_EVERY: u32 = 4;
+
+/// The passages of a kill point to cut, from the first on: with `TASKWARDEN_TORTURE` all of them, otherwise a sample that
+/// begins at a random one.
+pub fn passages(point: &str) -> impl Iterator<Item = u32> + use<> {
+    let read = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let every = if read("TASKWARDEN_TORTURE").is_some() { 1 } else { PASSAGES_EVERY };
+    let seed = read("TASKWARDEN_SEED").unwrap_or_else(|| getrandom::u64().expect("the system has random bits"));
+    println!("{point}: one passage in {every}, TASKWARDEN_SEED={seed}");
+    let first = 1 + Random(seed).below(every);
+    (first..200).step_by(usize::try_from(every).expect("a small number"))
+}
+
 /// Numbers that come again from the same seed.
 pub struct Random(u64);
 
@@ -105,6 +119,15 @@ impl Random {
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state
+}
+
+/// Sets a flag when its scope ends, by a panic too: threads that go on until then end with the test that started them.
+pub struct SetOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Pings a core through its socket all the time, and measures the longest time without an answer.

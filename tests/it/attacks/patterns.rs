@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use tests::bench::resident_kib;
 use tests::by_hand::Agent;
 use tests::gate::Gate;
+use tests::torture::SetOnDrop;
 
 use super::AT_ONCE;
 use crate::PROGRAM;
@@ -82,18 +83,24 @@ fn a_tool_with_thousands_of_costly_patterns_holds_up_no_ping_of_another_agent_an
             }
             slowest
         });
+        let calling = SetOnDrop(&is_over);
         for (tool, patterns) in TOOLS {
             let fields: Map<String, Value> =
                 (0..patterns).map(|number| (format!("f{number}"), json!(letters()))).collect();
             let arguments = Value::Object(fields);
             let answer = caller.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
-            assert!(answer.text.contains("well"), "the call of an agent is made: {answer:?}");
+            // On a busy machine it is a task first.
+            let text = match answer.result()["taskId"].as_str() {
+                Some(task) => caller.wait_status(task, "completed").to_string(),
+                None => answer.text,
+            };
+            assert!(text.contains("well"), "the call of an agent is made: {text}");
             let ran =
                 gate.home().run_with_input(["call", "patterns", tool, "--args", "-", "--wait"], &arguments.to_string());
             // Whether the arguments fit the patterns is not the matter here.
             assert!(matches!(ran.code, 0 | 2), "the call of a person is made or refused: {}{}", ran.out, ran.err);
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(calling);
         let listed = listing.join().expect("the list answers");
         println!("the slowest `tasks list` took {listed:?}");
         assert!(listed < AT_ONCE, "the slowest list took {listed:?}");

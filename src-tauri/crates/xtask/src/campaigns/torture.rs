@@ -34,6 +34,13 @@ const CAMPAIGNS: [(&str, u32); 7] = [
     ),
 ];
 
+/// Kill points that the core passes dozens of times: CI cuts at a sample of the passages, the full campaign at all of them.
+const EVERY_PASSAGE: [&str; 3] = [
+    "kill::nothing_is_lost_when_the_core_dies_around_any_commit",
+    "gateway_kill::no_handle_is_lost_when_the_core_dies_around_an_intent",
+    "gateway_kill::no_handle_is_lost_when_the_core_dies_around_a_commit_of_an_agents_task",
+];
+
 /// The build that `cargo xtask test` has made already: another choice of packages would compile their dependencies anew.
 const DEBUG: [&str; 3] = ["--workspace", "--tests", "--quiet"];
 const RELEASE: [&str; 5] = ["--release", "-p", "taskwarden-tests", "--test", "it"];
@@ -83,8 +90,9 @@ pub(crate) fn run(workspace: &Workspace, kills: u32) -> Result<(), Failure> {
         }
     }
     if kills >= KILLS {
-        for test in WHOLE {
-            let mut whole = campaign(workspace, test, &RELEASE);
+        let every_passage = EVERY_PASSAGE.map(|test| (test, &DEBUG[..]));
+        for (test, build) in every_passage.into_iter().chain(WHOLE.map(|test| (test, &RELEASE[..]))) {
+            let mut whole = campaign(workspace, test, build);
             whole.env("TASKWARDEN_TORTURE", kills.to_string());
             if !follow(&mut whole)?.is_passed {
                 failed.push(test.to_owned());
