@@ -13,7 +13,7 @@ use tests::agent::{Agent, Gone};
 use tests::gate::Gate;
 use tests::home::{looks, wait_for};
 use tests::server::{Manner, Recorder};
-use tests::torture::{Campaign, Pulse, passages};
+use tests::torture::{Campaign, Pulse, kill_at_each, kill_at_some};
 
 use crate::PROGRAM;
 use crate::kill::kill_at_random;
@@ -302,30 +302,20 @@ fn cut(point: &str) -> bool {
     work.restarts > 0
 }
 
-/// Cuts at every passage of this point, before and after, until the story does not pass it so often.
-fn cut_everywhere(point: &str, at_least: usize) {
-    cut_at(point, |_| 1..200, at_least);
+fn assert_passes(point: &str, passages: u32, at_least: u32) {
+    println!("{point}: {passages} passages");
+    assert!(passages >= at_least, "the story passes `{point}` often enough to mean something, not {passages} times");
 }
 
-/// The same at a sample of the passages, for a point that is passed often.
-fn cut_here_and_there(point: &str, at_least: usize) {
-    cut_at(point, passages, at_least);
-}
-
-fn cut_at<P: Iterator<Item = u32>>(point: &str, passages: impl Fn(&str) -> P, at_least: usize) {
-    let mut cuts = 0;
-    for side in ["before", "after"] {
-        let point = format!("{point}:{side}");
-        cuts += passages(&point).take_while(|nth| cut(&format!("{point}:{nth}"))).count();
-    }
-    println!("{point}: {cuts} cuts");
-    assert!(cuts >= at_least, "the story passes `{point}` often enough to mean something, not {cuts} times");
+/// Kills the core before and after each passage of this point.
+fn cut_everywhere(point: &str, at_least: u32) {
+    assert_passes(point, kill_at_each(point, cut), at_least);
 }
 
 #[test]
 fn no_handle_is_lost_when_the_core_dies_around_an_intent() {
-    cut_here_and_there("intents.begin", 2);
-    cut_here_and_there("intents.end", 2);
+    cut_everywhere("intents.begin", 10);
+    cut_everywhere("intents.end", 10);
 }
 
 #[test]
@@ -335,7 +325,8 @@ fn no_handle_is_lost_when_the_core_dies_around_an_admission() {
 
 #[test]
 fn no_handle_is_lost_when_the_core_dies_around_a_commit_of_an_agents_task() {
-    cut_here_and_there("registry.commit", 2);
+    let point = "registry.commit";
+    assert_passes(point, kill_at_some(point, cut), 10);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const SECONDS_TORTURE: usize = 60;
 const RATE_TORTURE: usize = 5_000;
 /// Agents whose calls a killed core may lose.
 const AGENTS_KILLED: usize = 16;
-/// Answered calls before a kill: some, and up to as many more by chance.
+/// Answered calls before each kill: at least so many, and fewer than so many more by chance.
 const CALLS_BEFORE_KILL: usize = 16;
 const MORE_BEFORE_KILL: u32 = 100;
 /// How much a core may grow by receipts, whatever comes: `AuditPolicy` bounds those that wait, and their

@@ -49,11 +49,8 @@ impl Campaign {
     /// A campaign of `sample` rounds, or of `TASKWARDEN_TORTURE`, with a seed of its own or `TASKWARDEN_SEED`.
     #[must_use]
     pub fn new(name: &'static str, sample: u32) -> Self {
-        let read = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-        let rounds = read("TASKWARDEN_TORTURE").and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(sample);
-        let seed = read("TASKWARDEN_SEED");
-        let seed = seed.unwrap_or_else(|| getrandom::u64().expect("the system has random bits"));
-        println!("{name}: TASKWARDEN_SEED={seed}");
+        let rounds = torture_rounds().unwrap_or(sample);
+        let seed = seed(name);
         Self { name, rounds, random: seed, done: 0, failures: 0, sum: Round::default(), begun: Instant::now() }
     }
 
@@ -84,18 +81,51 @@ impl Campaign {
     }
 }
 
-/// Of the passages of a kill point that is passed dozens of times, CI cuts one in so many (ruling 35).
-const PASSAGES_EVERY: u32 = 4;
+/// The number of rounds that `cargo xtask torture` sets.
+fn torture_rounds() -> Option<u32> {
+    number_from("TASKWARDEN_TORTURE").and_then(|rounds| u32::try_from(rounds).ok())
+}
 
-/// The passages of a kill point to cut, from the first on: with `TASKWARDEN_TORTURE` all of them, otherwise a sample that
-/// begins at a random one.
-pub fn passages(point: &str) -> impl Iterator<Item = u32> + use<> {
-    let read = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let every = if read("TASKWARDEN_TORTURE").is_some() { 1 } else { PASSAGES_EVERY };
-    let seed = read("TASKWARDEN_SEED").unwrap_or_else(|| getrandom::u64().expect("the system has random bits"));
-    println!("{point}: one passage in {every}, TASKWARDEN_SEED={seed}");
-    let first = 1 + Random(seed).below(every);
-    (first..200).step_by(usize::try_from(every).expect("a small number"))
+/// `TASKWARDEN_SEED` or a new seed; printed, so that a failure can be repeated.
+fn seed(name: &str) -> u64 {
+    let seed = number_from("TASKWARDEN_SEED");
+    let seed = seed.unwrap_or_else(|| getrandom::u64().expect("the system has random bits"));
+    println!("{name}: TASKWARDEN_SEED={seed}");
+    seed
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// CI kills the core at one in so many passages of a kill point that a story passes often (ruling 35).
+const SAMPLE_EVERY: u32 = 4;
+/// No story passes a kill point so often.
+const PASSAGES_MAX: u32 = 200;
+
+/// Kills the core before and after each passage of a kill point, until the story passes it no more. `kill_at` runs the story
+/// with a core that aborts at the place it is given, and tells whether the core got there. Returns the number of passages.
+pub fn kill_at_each(point: &str, kill_at: impl Fn(&str) -> bool) -> u32 {
+    ["before", "after"].map(|side| kill_from(&format!("{point}:{side}"), 1, 1, &kill_at)).iter().sum()
+}
+
+/// The same at one passage in four, from a random one on; at each of them with `TASKWARDEN_TORTURE`. Returns the greatest
+/// number of passages that fits what was seen.
+pub fn kill_at_some(point: &str, kill_at: impl Fn(&str) -> bool) -> u32 {
+    if torture_rounds().is_some() {
+        return kill_at_each(point, kill_at);
+    }
+    let mut random = Random(seed(point));
+    let mut side = |side| kill_from(&format!("{point}:{side}"), 1 + random.below(SAMPLE_EVERY), SAMPLE_EVERY, &kill_at);
+    side("before") + side("after")
+}
+
+fn kill_from(place: &str, first: u32, every: u32, kill_at: impl Fn(&str) -> bool) -> u32 {
+    let step = usize::try_from(every).expect("a small number");
+    let numbers = (first..PASSAGES_MAX).step_by(step);
+    let last = numbers.take_while(|number| kill_at(&format!("{place}:{number}"))).last();
+    // The next one that was tried is not passed, so at most one less than a step lies behind the last.
+    last.map_or(first - 1, |last| last + every - 1)
 }
 
 /// Numbers that come again from the same seed.
@@ -121,7 +151,7 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// Sets a flag when its scope ends, by a panic too: threads that go on until then end with the test that started them.
+/// Sets a flag when it is dropped, so that threads that run until the flag is set also end when the test panics.
 pub struct SetOnDrop<'a>(pub &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

@@ -42,7 +42,7 @@ fn a_question_of_one_of_five_calls_is_shown_at_all_of_them_and_a_cancel_guesses_
     let _core = home.serve();
     let log = Log::default();
     let heard = log.clone();
-    // The stream that begins anew when the first one has ended brings no second question.
+    // The client opens another stream when the first one ends; the question is not asked again there.
     let is_asked = Arc::new(AtomicBool::new(false));
     let server = log.serve(move |asked| {
         let (heard, is_asked) = (heard.clone(), Arc::clone(&is_asked));

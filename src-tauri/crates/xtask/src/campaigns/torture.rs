@@ -34,10 +34,9 @@ const CAMPAIGNS: [(&str, u32); 7] = [
     ),
 ];
 
-/// Kill points that the core passes dozens of times: CI cuts at a sample of the passages, the full campaign at all of them.
-const EVERY_PASSAGE: [&str; 3] = [
+/// Kills around each commit. CI takes a sample of the commits, the full campaign all of them.
+const EACH_COMMIT: [&str; 2] = [
     "kill::nothing_is_lost_when_the_core_dies_around_any_commit",
-    "gateway_kill::no_handle_is_lost_when_the_core_dies_around_an_intent",
     "gateway_kill::no_handle_is_lost_when_the_core_dies_around_a_commit_of_an_agents_task",
 ];
 
@@ -90,8 +89,8 @@ pub(crate) fn run(workspace: &Workspace, kills: u32) -> Result<(), Failure> {
         }
     }
     if kills >= KILLS {
-        let every_passage = EVERY_PASSAGE.map(|test| (test, &DEBUG[..]));
-        for (test, build) in every_passage.into_iter().chain(WHOLE.map(|test| (test, &RELEASE[..]))) {
+        let each_commit = EACH_COMMIT.map(|test| (test, &DEBUG[..]));
+        for (test, build) in each_commit.into_iter().chain(WHOLE.map(|test| (test, &RELEASE[..]))) {
             let mut whole = campaign(workspace, test, build);
             whole.env("TASKWARDEN_TORTURE", kills.to_string());
             if !follow(&mut whole)?.is_passed {
