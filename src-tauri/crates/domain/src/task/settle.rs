@@ -111,8 +111,12 @@ impl Transition {
             if let Some(since) = people_at {
                 self.people_asked(since, now);
             }
-            // Agents see this moment, and it must not go back when a clock does.
-            self.next.changed = now.max(before.changed);
+            // Agents see this moment: it must not go back when a clock does, and it stays while they see the same end,
+            // whatever is still recorded of the task (its answer was confirmed, its result was delivered).
+            let shown = agent_view(before, now);
+            if !shown.is_terminal() || shown != agent_view(&self.next, now) {
+                self.next.changed = now.max(before.changed);
+            }
             if self.next.is_over() {
                 self.next.frozen_since = None;
                 self.next.more_questions = 0;

@@ -105,6 +105,10 @@ fn an_agent_is_told_times_that_never_go_back() {
     let backwards = task.agent_gone(at(20)).next.agent_back(at(5)).next;
     assert_eq!(agent_task_times(&backwards, &numbers).updated, at(20), "though our clock went back");
     assert_eq!(agent_task_times(&backwards, &numbers).created, first.created);
+    let waits = task.undeliver(at(20)).next;
+    let later = waits.observe(&sight(TaskStatus::Cancelled, 30), &numbers).next.delivered(at(40));
+    assert!(later.changed, "something is recorded after the end");
+    assert_eq!(agent_task_times(&later.next, &numbers).updated, at(30), "and its agent sees no change by it");
     for (hint, told) in [(1, 500), (3_000, 3_000), (999_999, 60_000)] {
         let seen = Observation { hint: Some(Duration::from_millis(hint)), ..sight(TaskStatus::Working, 20) };
         let task = task.observe(&seen, &numbers).next;
@@ -261,7 +265,7 @@ proptest! {
             handle = with_task(&handle);
         }
         let (mut now, mut shown): (Timestamp, Option<(AgentView, Option<AgentFailure>)>) = (at(100), None);
-        let mut updated = handle.changed;
+        let (mut updated, mut ended) = (handle.changed, None);
         for (pause, dealing) in &history {
             // The agent looks at any time, also between two happenings.
             for moment in [pause / 2, *pause] {
@@ -282,6 +286,9 @@ proptest! {
                     prop_assert_eq!(facts.created, at(0), "created is stable");
                     prop_assert!(facts.updated >= updated, "updated never goes back");
                     updated = facts.updated;
+                    if shown.is_some() {
+                        prop_assert_eq!(*ended.get_or_insert(updated), updated, "and stays after an end");
+                    }
                 }
             }
             now = at(now.as_millis() + pause);
