@@ -196,7 +196,11 @@ impl TaskLedger {
         id: HandleId,
         decide: impl FnOnce(&TaskHandle, Timestamp) -> Transition,
     ) -> Option<Arc<TaskHandle>> {
-        let handle = self.held(id)?;
+        let (handle, stepped_ms) = {
+            let open = self.open.lock();
+            let held = open.get(id)?;
+            (Arc::clone(&held.handle), held.unrecorded_step_ms)
+        };
         let now = self.time.now();
         let transition = decide(&handle, now);
         if transition.changed {
@@ -208,7 +212,7 @@ impl TaskLedger {
             return Some(handle);
         }
         let next = Arc::new(next);
-        self.refresh(&next);
+        self.refresh(&next, stepped_ms);
         Some(next)
     }
 
@@ -230,12 +234,13 @@ impl TaskLedger {
         let mut handle = self.load(id).await?.ok_or(LedgerError::Unknown)?;
         let mut incoming = IncomingResult::default();
         loop {
+            let stepped_ms = self.unrecorded_step_ms(id);
             let now = self.time.now();
             let (transition, said) = decide(&handle, now).map_err(LedgerError::Declined)?;
             if !transition.changed {
                 self.effects.poll_again(&handle, &transition, now);
                 let next = Arc::new(transition.next);
-                self.refresh(&next);
+                self.refresh(&next, stepped_ms);
                 return Ok((Applied { handle: next, changed: false }, said));
             }
             let transition = self.budget.within_limits(transition, &mut incoming, now).await;
@@ -245,8 +250,8 @@ impl TaskLedger {
             let unfinished = UnfinishedCommit::new(self, id);
             match self.registry.commit(transition.unit(now, &self.policy)).await {
                 Ok(recorded) => {
-                    let next = Arc::new(TaskHandle { version: recorded.version, ..transition.next.clone() });
-                    self.keep(&next);
+                    let next = TaskHandle { version: recorded.version, ..transition.next.clone() };
+                    let next = self.keep_recorded(next, stepped_ms);
                     drop(unfinished);
                     self.effects.perform(&next, &transition, recorded.seq, now);
                     self.effects.ticks.note(id, next.next_tick(&self.policy));
@@ -308,6 +313,50 @@ impl TaskLedger {
         }
     }
 
+    /// Keeps what was just committed. When the clock was set during its commit and only memory could follow, so does what
+    /// was committed; `stepped_ms` is how far memory had moved when this was decided.
+    fn keep_recorded(&self, recorded: TaskHandle, stepped_ms: i64) -> Arc<TaskHandle> {
+        let missed = self.unrecorded_step_ms(recorded.id).saturating_sub(stepped_ms);
+        let next = if missed == 0 { recorded } else { recorded.clock_stepped(missed).next };
+        let next = Arc::new(next);
+        self.keep(&next);
+        if let Some(held) = self.open.lock().get_mut(next.id)
+            && held.handle.version == next.version
+        {
+            held.unrecorded_step_ms = missed;
+        }
+        next
+    }
+
+    fn unrecorded_step_ms(&self, id: HandleId) -> i64 {
+        self.open.lock().get(id).map_or(0, |held| held.unrecorded_step_ms)
+    }
+
+    /// Moves the moments of a handle with the clock in memory alone: its registry cannot record it now.
+    pub(crate) fn step_unrecorded(&self, id: HandleId, millis: i64) {
+        let mut open = self.open.lock();
+        let Some(held) = open.get_mut(id) else { return };
+        let moved = Arc::new(held.handle.clock_stepped(millis).next);
+        held.unrecorded_step_ms = held.unrecorded_step_ms.saturating_add(millis);
+        held.stale_note = true;
+        held.handle = Arc::clone(&moved);
+        drop(open);
+        self.effects.ticks.note(id, moved.next_tick(&self.policy));
+    }
+
+    /// Records what moved with the clock in memory alone. The first that fails is the last: the next look tries again.
+    pub(crate) async fn record_clock_steps(&self) {
+        let moved: Vec<HandleId> = {
+            let mut open = self.open.lock();
+            open.all_mut().filter(|held| held.unrecorded_step_ms != 0).map(|held| held.handle.id).collect()
+        };
+        for id in moved {
+            if self.apply(id, |handle, _| Transition { changed: true, ..Transition::none(handle) }).await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Keeps a committed handle, forwards only; forgets it when there is nothing left to do for it.
     fn keep(&self, handle: &Arc<TaskHandle>) {
         let now = self.time.now();
@@ -325,10 +374,11 @@ impl TaskLedger {
         self.watchers.show(handle);
     }
 
-    /// Keeps fresher contact of the same version.
-    fn refresh(&self, next: &Arc<TaskHandle>) {
+    /// Keeps fresher contact of the same version; not when the clock was set since.
+    fn refresh(&self, next: &Arc<TaskHandle>, stepped_ms: i64) {
         if let Some(held) = self.open.lock().get_mut(next.id)
             && held.handle.version == next.version
+            && held.unrecorded_step_ms == stepped_ms
             && held.handle.contact.seen() <= next.contact.seen()
         {
             held.handle = Arc::clone(next);

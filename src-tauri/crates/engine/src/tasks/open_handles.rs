@@ -23,6 +23,8 @@ pub(crate) struct OpenHandle {
     pub(crate) stale_note: bool,
     /// Commits that have begun and are not kept yet: the registry may be ahead of this.
     pub(crate) unfinished_commits: usize,
+    /// Steps of the wall clock, in milliseconds, that moved the moments of `handle` here and in no commit.
+    pub(crate) unrecorded_step_ms: i64,
 }
 
 /// All open handles.
@@ -131,7 +133,8 @@ impl OpenHandles {
         }
         let server = handle.server;
         self.count_questions(self.held.get(&id).map(|held| Arc::clone(&held.handle)).as_deref(), Some(&handle));
-        let held = OpenHandle { handle, next_poll: None, stale_note: false, unfinished_commits: 0 };
+        let held =
+            OpenHandle { handle, next_poll: None, stale_note: false, unfinished_commits: 0, unrecorded_step_ms: 0 };
         if self.held.insert(id, held).is_none() {
             *self.by_server.entry(server).or_default() += 1;
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
@@ -41,18 +42,31 @@ pub struct KillPointRegistry {
     points: KillPoints,
     full: AtomicBool,
     refused: AtomicU64,
+    /// How long a decision takes on a full disk, in milliseconds; 0 when it is refused as everything else.
+    decision_ms: AtomicU64,
 }
 
 impl KillPointRegistry {
     /// `inner` gets these points.
     #[must_use]
     pub fn new(inner: Arc<dyn Registry>, points: KillPoints) -> Self {
-        Self { inner, points, full: AtomicBool::new(false), refused: AtomicU64::new(0) }
+        Self {
+            inner,
+            points,
+            full: AtomicBool::default(),
+            refused: AtomicU64::default(),
+            decision_ms: AtomicU64::default(),
+        }
     }
 
     /// The disk is full from now on, or no longer: writing fails, reading goes on.
     pub fn fill_disk(&self, full: bool) {
         self.full.store(full, Ordering::Relaxed);
+    }
+
+    /// On a full disk, cancels that people decided are recorded with the space of a reserve, which takes this long.
+    pub fn record_decisions_in(&self, time: Duration) {
+        self.decision_ms.store(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Commits that found the disk full.
@@ -105,9 +119,14 @@ impl Registry for KillPointRegistry {
 
     fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            self.room().inspect_err(|_| {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-            })?;
+            let decision_ms = self.decision_ms.load(Ordering::Relaxed);
+            if self.room().is_err() && decision_ms > 0 && unit.handle.cancel_request().is_some() {
+                tokio::time::sleep(Duration::from_millis(decision_ms)).await;
+            } else {
+                self.room().inspect_err(|_| {
+                    self.refused.fetch_add(1, Ordering::Relaxed);
+                })?;
+            }
             self.points.around("registry.commit", self.inner.commit(unit)).await
         })
     }
