@@ -313,8 +313,10 @@ impl KeeperServer {
         });
     }
 
+    /// Greets a core. One that comes after another has confirmed the end waits as for a core that is leaving: until what
+    /// outlived the child has ended, and this keeper with it. It would take the child for one that runs on.
     fn begin_session(&mut self, AdmittedCore { stream, proof }: AdmittedCore) {
-        if self.relay.has_core() {
+        if self.relay.has_core() || self.relay.is_exit_confirmed() {
             return listener::turn_away(stream, &self.scope);
         }
         self.relay.begin_session(stream, proof::to_hex(&proof));

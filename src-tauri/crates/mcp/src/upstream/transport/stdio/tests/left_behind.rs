@@ -5,7 +5,7 @@ use std::time::Duration;
 use keeper::{RuntimeDir, end_abandoned_children, has_other_child, start_time};
 use tokio::time::timeout;
 
-use super::kept_child::{kept, open};
+use super::kept_child::{kept, open, until_clean};
 use super::peer::{Bench, LIMIT, NOT_FOUND, ask, closed, legacy, quick};
 use crate::upstream::transport::link::LinkError;
 
@@ -27,6 +27,26 @@ async fn a_child_that_exits_is_over_although_a_process_of_its_group_goes_on() {
         });
         assert!(gone.await.is_ok(), "and what it left in its group is ended");
     }
+}
+
+#[tokio::test]
+async fn a_child_that_has_ended_is_not_taken_up_while_what_outlived_it_is_ended() {
+    let bench = kept(quick());
+    let script = legacy(
+        NOT_FOUND,
+        r#"read -r line
+(setsid sh -c 'trap "" TERM; : > "$DIR/away"; while :; do sleep 1; done' > /dev/null 2>&1 < /dev/null &)
+while [ ! -e "$DIR/away" ]; do sleep 0.01; done; exit 3"#,
+    );
+    let mut opened = open(&bench, &script).await;
+    let pid = opened.child;
+    let answer = opened.link.request(ask("tools/call", 1, None)).await;
+    assert!(matches!(&answer, Err(LinkError::Broken { sent: true, .. })), "the reply is lost: {answer:?}");
+    assert_eq!(closed(&mut opened).await.why, "`/bin/sh` exited with code 3");
+    let again = open(&bench, &script).await;
+    assert!(!again.resumed && again.child != pid, "it is started anew");
+    again.link.close(false).await;
+    until_clean(&bench).await;
 }
 
 #[tokio::test]
