@@ -126,6 +126,27 @@ export default {
         click: ["text=Clean up now"],
       },
     ),
+    "audit log with erased texts": story(
+      Settings,
+      {},
+      {
+        fake: {
+          calls: {
+            "audit.verify": () => ({
+              checked: 18_204,
+              verifiedTo: 18_204,
+              last: 18_204,
+              first: 1,
+              complete: true,
+              erased: 12,
+              firstErased: 8_820,
+              broken: null,
+            }),
+          },
+        },
+        click: ["text=Check now"],
+      },
+    ),
     "audit log that does not fit": story(
       Settings,
       {},

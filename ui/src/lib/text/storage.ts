@@ -86,10 +86,15 @@ export const STORAGE = {
       `Intact up to row ${count(upto)} of ${count(last)}. Check again for the rest.`,
     broken: (row: number) => `Row ${count(row)} of the audit log is not intact.`,
     brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
+    erased: (rows: number, first: number) =>
+      rows === 1
+        ? `The text of row ${count(first)} was erased.`
+        : `The text of ${plural(rows, "row")} was erased, the first is row ${count(first)}.`,
+    erasedHow: "No row of the log says who erased it.",
     showRow: "Show the row",
     calls: (receipts: number) => `${plural(receipts, "receipt of a call", "receipts of calls")} intact.`,
     checkpoints: (compared: number, epoch: number) =>
-      `${plural(compared, "checkpoint")} compared, and the rows agree.${epoch > 1 ? ` The log is in epoch ${epoch}: it went on from an older copy of the registry.` : ""}`,
+      `${plural(compared, "checkpoint")} compared, and the rows agree.${epoch > 1 ? ` The log went on from an older copy of the registry.` : ""}`,
     checkpointBroken: (row: number) => `The checkpoint of row ${count(row)} does not hold.`,
     callBroken: (receipt: number) => `Receipt ${count(receipt)} of a call is not intact.`,
   },
