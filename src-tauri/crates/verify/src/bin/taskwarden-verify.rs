@@ -48,6 +48,9 @@ fn asked(mut words: impl Iterator<Item = String>) -> Result<Asked, String> {
                     std::fs::read_to_string(&path).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
                 let anchors =
                     parse_anchors(&path, &text).map_err(|why| format!("`{path}` is no file of anchors: {why}"))?;
+                if anchors.is_empty() {
+                    return Err(format!("`{path}` is no file of anchors: no checkpoint is in it"));
+                }
                 trust.anchors.extend(anchors);
             }
             "--epoch" => {

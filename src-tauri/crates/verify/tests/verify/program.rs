@@ -27,6 +27,23 @@ fn the_program_says_its_version_and_which_formats_it_reads() {
     }
 }
 
+#[test]
+fn a_file_of_anchors_without_a_checkpoint_is_refused_so_that_an_emptied_one_is_noticed() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (export, anchors) = (folder.join("unanchored.jsonl"), folder.join("empty.notes"));
+    let log = Log::of(10);
+    std::fs::write(&export, log.export(&RowFilter::default(), GapKind::Stubs, 1..=10)).expect("written");
+    for empty in ["", "\n\n"] {
+        std::fs::write(&anchors, empty).expect("written");
+        let mut program = Command::new(env!("CARGO_BIN_EXE_taskwarden-verify"));
+        let ran = program.arg(&export).arg("--anchor").arg(&anchors).output().expect("it starts");
+        let said = String::from_utf8(ran.stderr).expect("text");
+        assert_eq!(ran.status.code(), Some(2), "{said}");
+        assert!(said.contains("empty.notes") && said.contains("no checkpoint is in it"), "it names the file: {said}");
+        assert!(ran.stdout.is_empty(), "and says nothing of the export");
+    }
+}
+
 /// The most memory that a process held so far, in KiB.
 fn most_memory_kib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
