@@ -313,8 +313,8 @@ impl KeeperServer {
         });
     }
 
-    /// Greets a core. One that comes after another has confirmed the end waits as for a core that is leaving: until what
-    /// outlived the child has ended, and this keeper with it. It would take the child for one that runs on.
+    /// Greets a core. Once a core has confirmed the exit, others are turned away as while one is connected: they try again
+    /// until what outlived the child has ended, and this keeper with it. A greeting would offer them a dead child.
     fn begin_session(&mut self, AdmittedCore { stream, proof }: AdmittedCore) {
         if self.relay.has_core() || self.relay.is_exit_confirmed() {
             return listener::turn_away(stream, &self.scope);

@@ -89,12 +89,13 @@ export const STORAGE = {
     erased: (rows: number, first: number) =>
       rows === 1
         ? `The text of row ${count(first)} was erased.`
-        : `The text of ${plural(rows, "row")} was erased, the first is row ${count(first)}.`,
+        : `The text of ${plural(rows, "row")} was erased; the first is row ${count(first)}.`,
     erasedHow: "No row of the log says who erased it.",
     showRow: "Show the row",
     calls: (receipts: number) => `${plural(receipts, "receipt of a call", "receipts of calls")} intact.`,
     checkpoints: (compared: number, epoch: number) =>
-      `${plural(compared, "checkpoint")} compared, and the rows agree.${epoch > 1 ? ` The log went on from an older copy of the registry.` : ""}`,
+      `${plural(compared, "checkpoint")} compared, and the rows agree.` +
+      (epoch > 1 ? " The log was continued from an older copy of the registry." : ""),
     checkpointBroken: (row: number) => `The checkpoint of row ${count(row)} does not hold.`,
     callBroken: (receipt: number) => `Receipt ${count(receipt)} of a call is not intact.`,
   },

@@ -2,7 +2,7 @@
 //!
 //! Until then the clock port goes on as if nothing had happened, so a step can neither hold an answer back nor expire a
 //! task. Afterwards stored ages are not trusted for a while (`time.rs`), and nothing is deleted for its age. What the
-//! registry cannot take, as on a full disk, moves in memory at once, and is stored when that is possible.
+//! registry cannot store, as on a full disk, moves in memory at once and is stored later.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) async fn run(core: Arc<EngineCore>) {
 /// Takes over what the wall clock shows. Deadlines are never early: they move before the clock goes forward, and after
 /// it goes back.
 async fn compare(core: &EngineCore) {
-    core.ledger.record_clock_steps().await;
+    core.ledger.store_moved().await;
     let ahead = core.time.clock.wall_ahead_ms();
     let step = i64::try_from(core.policy.clock_step.as_millis()).unwrap_or(i64::MAX);
     if ahead.saturating_abs() < step {
@@ -55,8 +55,8 @@ async fn move_deadlines(core: &EngineCore, millis: i64) {
     let moved = stream::iter(core.ledger.all()).map(|handle| async move {
         let stored = core.ledger.apply(handle.id, |handle, _| handle.clock_stepped(millis)).await;
         if let Err(error) = stored {
-            tracing::warn!(handle.id = %handle.id, %error, "the moved deadlines of a task could not be stored, trying again");
-            core.ledger.step_unrecorded(handle.id, millis);
+            tracing::warn!(handle.id = %handle.id, %error, "the new deadlines of a task cannot be stored, trying again");
+            core.ledger.move_in_memory(handle.id, millis);
         }
     });
     moved.buffer_unordered(MOVED_AT_ONCE).collect::<()>().await;

@@ -4,6 +4,8 @@
 //! changes nothing touches memory only. After a conflict it loads and decides again. It decides nothing itself and
 //! talks to no server.
 
+mod clock_steps;
+
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId};
@@ -251,7 +253,7 @@ impl TaskLedger {
             match self.registry.commit(transition.unit(now, &self.policy)).await {
                 Ok(recorded) => {
                     let next = TaskHandle { version: recorded.version, ..transition.next.clone() };
-                    let next = self.keep_recorded(next, stepped_ms);
+                    let next = self.keep_recorded(next, stepped_ms, now);
                     drop(unfinished);
                     self.effects.perform(&next, &transition, recorded.seq, now);
                     self.effects.ticks.note(id, next.next_tick(&self.policy));
@@ -313,68 +315,15 @@ impl TaskLedger {
         }
     }
 
-    /// Keeps what was just committed. When the clock was set during its commit and only memory could follow, so does what
-    /// was committed; `stepped_ms` is how far memory had moved when this was decided.
-    fn keep_recorded(&self, recorded: TaskHandle, stepped_ms: i64) -> Arc<TaskHandle> {
-        let missed = self.unrecorded_step_ms(recorded.id).saturating_sub(stepped_ms);
-        let next = if missed == 0 { recorded } else { recorded.clock_stepped(missed).next };
-        let next = Arc::new(next);
-        self.keep(&next);
-        if let Some(held) = self.open.lock().get_mut(next.id)
-            && held.handle.version == next.version
-        {
-            held.unrecorded_step_ms = missed;
-        }
-        next
-    }
-
-    fn unrecorded_step_ms(&self, id: HandleId) -> i64 {
-        self.open.lock().get(id).map_or(0, |held| held.unrecorded_step_ms)
-    }
-
-    /// Moves the moments of a handle with the clock in memory alone: its registry cannot record it now.
-    pub(crate) fn step_unrecorded(&self, id: HandleId, millis: i64) {
-        let mut open = self.open.lock();
-        let Some(held) = open.get_mut(id) else { return };
-        let moved = Arc::new(held.handle.clock_stepped(millis).next);
-        held.unrecorded_step_ms = held.unrecorded_step_ms.saturating_add(millis);
-        held.stale_note = true;
-        held.handle = Arc::clone(&moved);
-        drop(open);
-        self.effects.ticks.note(id, moved.next_tick(&self.policy));
-    }
-
-    /// Records what moved with the clock in memory alone. The first that fails is the last: the next look tries again.
-    pub(crate) async fn record_clock_steps(&self) {
-        let moved: Vec<HandleId> = {
-            let mut open = self.open.lock();
-            open.all_mut().filter(|held| held.unrecorded_step_ms != 0).map(|held| held.handle.id).collect()
-        };
-        for id in moved {
-            if self.apply(id, |handle, _| Transition { changed: true, ..Transition::none(handle) }).await.is_err() {
-                return;
-            }
-        }
-    }
-
     /// Keeps a committed handle, forwards only; forgets it when there is nothing left to do for it.
     fn keep(&self, handle: &Arc<TaskHandle>) {
         let now = self.time.now();
-        let mut open = self.open.lock();
-        let before = open.get(handle.id).map(|held| held.handle.version);
-        if before.is_some_and(|before| before > handle.version) {
-            return;
+        if keep_in(&mut self.open.lock(), handle, now) {
+            self.watchers.show(handle);
         }
-        if crate::connections::task_needs::is_settled(handle, now) {
-            open.remove(handle.id);
-        } else if !open.replace(handle) {
-            open.insert(Arc::clone(handle));
-        }
-        drop(open);
-        self.watchers.show(handle);
     }
 
-    /// Keeps fresher contact of the same version; not when the clock was set since.
+    /// Keeps fresher contact of the same version, unless the times in memory moved with the clock meanwhile.
     fn refresh(&self, next: &Arc<TaskHandle>, stepped_ms: i64) {
         if let Some(held) = self.open.lock().get_mut(next.id)
             && held.handle.version == next.version
@@ -385,6 +334,19 @@ impl TaskLedger {
             held.stale_note = true;
         }
     }
+}
+
+/// Takes a committed handle into memory; false when a later state of it is there.
+fn keep_in(open: &mut OpenHandles, handle: &Arc<TaskHandle>, now: Timestamp) -> bool {
+    if open.get(handle.id).is_some_and(|held| held.handle.version > handle.version) {
+        return false;
+    }
+    if crate::connections::task_needs::is_settled(handle, now) {
+        open.remove(handle.id);
+    } else if !open.replace(handle) {
+        open.insert(Arc::clone(handle));
+    }
+    true
 }
 
 /// A commit of a handle that has begun and is not kept yet.

@@ -23,7 +23,7 @@ pub(crate) struct OpenHandle {
     pub(crate) stale_note: bool,
     /// Commits that have begun and are not kept yet: the registry may be ahead of this.
     pub(crate) unfinished_commits: usize,
-    /// Steps of the wall clock, in milliseconds, that moved the moments of `handle` here and in no commit.
+    /// How far the times of `handle` moved with the clock in memory only; the registry has them without it.
     pub(crate) unrecorded_step_ms: i64,
 }
 

@@ -1,18 +1,12 @@
 //! Somebody sets the wall clock of the computer: nothing is held back, expires or is deleted by it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::ServerId;
 use domain::policy::Policy;
-use domain::ports::{Registry, ServerUnit};
 use domain::task::AnswerInput;
 use domain::task::status::Phase;
-use testkit::build::{http_server, person};
-use testkit::clock::TestClock;
-use testkit::kill::{KillPointRegistry, KillPoints};
-use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, unreachable};
+use testkit::build::person;
+use testkit::scripted::{EngineAction, PollReply, unreachable};
 
 use crate::world::{World, acceptance};
 
@@ -84,26 +78,9 @@ async fn an_answer_that_was_held_back_before_a_restart_leaves_though_the_clock_w
     assert!(begun.elapsed() < 120 * SECOND, "it took {:?}", begun.elapsed());
 }
 
-/// A world whose disk can be full.
-async fn on_a_disk() -> (World, ScriptedServer, ServerId, Arc<KillPointRegistry>) {
-    let clock = Arc::new(TestClock::new());
-    let server = ScriptedServer::new(clock.clone());
-    let memory = Arc::new(MemoryRegistry::new(Policy::default()));
-    let disk = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
-    let connector = Arc::new(ScriptedConnector::default());
-    let configured = http_server(1, "one");
-    let id = configured.id;
-    connector.serve(id, &server);
-    disk.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
-    let world = World::over(disk.clone(), connector.clone(), connector, Policy::default(), clock, 1);
-    let world = Box::pin(world).await;
-    world.until_up(id).await;
-    (world, server, id, disk)
-}
-
 #[tokio::test(start_paused = true)]
 async fn an_answer_leaves_in_its_time_though_the_clock_was_set_back_while_the_disk_was_full() {
-    let (world, server, id, disk) = on_a_disk().await;
+    let (world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
@@ -122,7 +99,7 @@ async fn an_answer_leaves_in_its_time_though_the_clock_was_set_back_while_the_di
 
 #[tokio::test(start_paused = true)]
 async fn a_cancel_that_is_being_recorded_on_a_full_disk_leaves_at_once_though_the_clock_is_set_back_meanwhile() {
-    let (mut world, server, id, disk) = on_a_disk().await;
+    let (mut world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use domain::ids::{ServerId, UpstreamTaskId};
+use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
 use domain::ports::{
     CallReply, Connected, ConnectionSpec, Connector, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError,
@@ -17,7 +17,6 @@ use domain::task::status::{Contact, GoneWhy, Phase, ServerView};
 use engine::{AgentTraffic, EngineError, Passed};
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
-use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::scripted::{
     EngineAction, PollReply, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable,
@@ -29,24 +28,9 @@ use crate::world::{World, question};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A world whose disk can be full.
-async fn on_a_small_disk() -> (World, ScriptedServer, ServerId, Arc<KillPointRegistry>) {
-    let clock = Arc::new(TestClock::new());
-    let server = ScriptedServer::new(clock.clone());
-    let memory = Arc::new(MemoryRegistry::new(Policy::default()));
-    let registry = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
-    let connector = Arc::new(ScriptedConnector::default());
-    let configured = http_server(1, "one");
-    let id = configured.id;
-    connector.serve(id, &server);
-    registry.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
-    let world = World::over(registry.clone(), connector.clone(), connector, Policy::default(), clock, 1).await;
-    (world, server, id, registry)
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_comes_while_the_disk_is_full_is_stored_when_there_is_room() {
-    let (world, server, id, disk) = on_a_small_disk().await;
+    let (world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     server.reply("add", SECOND, Ok(CallReply::Result { payload: payload("3"), is_error: false }));
     let task = world.call(id, "add").await;
     disk.fill_disk(true);
@@ -59,7 +43,7 @@ async fn a_reply_that_comes_while_the_disk_is_full_is_stored_when_there_is_room(
 
 #[tokio::test(start_paused = true)]
 async fn what_tasks_cost_is_stored_when_there_is_room_and_not_tried_each_second() {
-    let (world, server, id, disk) = on_a_small_disk().await;
+    let (world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     world.until_up(id).await;
     let agent = world.agent(1).await;
     server.reply_task("index", "t1", vec![PollReply::working()]);
@@ -77,7 +61,7 @@ async fn what_tasks_cost_is_stored_when_there_is_room_and_not_tried_each_second(
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_cannot_be_recorded_is_not_sent() {
-    let (world, server, id, disk) = on_a_small_disk().await;
+    let (world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     world.until_up(id).await;
     disk.fill_disk(true);
     let refused = world.try_call(id, "add").await;
@@ -88,7 +72,7 @@ async fn a_call_that_cannot_be_recorded_is_not_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_recorded_is_refused_and_not_sent() {
-    let (world, server, id, disk) = on_a_small_disk().await;
+    let (world, server, id, disk) = World::on_a_small_disk(Policy::default()).await;
     server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;

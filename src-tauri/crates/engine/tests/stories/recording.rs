@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, PersonId, ServerId};
 use domain::policy::{Policy, RetentionPolicy};
-use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
+use domain::ports::{Recording, RecordingFault};
 use domain::task::status::Phase;
 use engine::{CallOutcome, EngineError, Quota, QuotaOwner, QuotaUnit};
 use testkit::build::http_server;
-use testkit::clock::TestClock;
-use testkit::kill::{KillPointRegistry, KillPoints};
-use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, payload};
+use testkit::kill::KillPointRegistry;
+use testkit::scripted::{EngineAction, PollReply, ScriptedServer, payload};
 
 use crate::agent_world::{call, plain};
 use crate::world::World;
@@ -33,17 +31,7 @@ impl Stage {
     }
 
     async fn with(policy: Policy) -> Self {
-        let clock = Arc::new(TestClock::new());
-        let server = ScriptedServer::new(clock.clone());
-        let memory = Arc::new(MemoryRegistry::new(policy.clone()));
-        let disk = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
-        let connector = Arc::new(ScriptedConnector::default());
-        let configured = http_server(1, "one");
-        let id = configured.id;
-        connector.serve(id, &server);
-        disk.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
-        let world = Box::pin(World::over(disk.clone(), connector.clone(), connector, policy, clock, 1)).await;
-        world.until_up(id).await;
+        let (world, server, id, disk) = World::on_a_small_disk(policy).await;
         let agent = world.agent(1).await;
         Self { world, server, id, agent, disk }
     }

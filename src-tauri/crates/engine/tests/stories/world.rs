@@ -18,6 +18,7 @@ use engine::{Draw, Engine, EngineError, EngineParts, StartCall};
 use testkit::build::{http_server, person, sequential_bits};
 use testkit::call_intents::MemoryCallIntents;
 use testkit::clock::TestClock;
+use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
@@ -77,6 +78,22 @@ impl World {
             .expect("the memory registry takes a server");
         let world = Box::pin(Self::over(registry, connector.clone(), connector, policy, clock, 1)).await;
         (world, id)
+    }
+
+    /// One server that is up, and a registry on a disk that can be full.
+    pub(crate) async fn on_a_small_disk(policy: Policy) -> (Self, ScriptedServer, ServerId, Arc<KillPointRegistry>) {
+        let clock = Arc::new(TestClock::new());
+        let scripted = ScriptedServer::new(clock.clone());
+        let memory = Arc::new(MemoryRegistry::new(policy.clone()));
+        let disk = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
+        let connector = Arc::new(ScriptedConnector::default());
+        let server = http_server(1, "one");
+        let id = server.id;
+        connector.serve(id, &scripted);
+        disk.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("a server is added");
+        let world = Box::pin(Self::over(disk.clone(), connector.clone(), connector, policy, clock, 1)).await;
+        world.until_up(id).await;
+        (world, scripted, id, disk)
     }
 
     /// An engine over given ports.
