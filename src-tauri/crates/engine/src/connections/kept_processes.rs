@@ -5,8 +5,10 @@
 //! is in `servers/open_connection.rs`.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ports::{Connected, ConnectionSpec, UpstreamError};
+use domain::ports::{Connected, ConnectionSpec, TaskQuery, UpstreamError};
 use domain::server::Server;
+use domain::task::TaskHandle;
+use domain::task::status::Phase;
 
 use crate::connections::connection_key::ConnectionKey;
 use crate::core::EngineCore;
@@ -33,6 +35,25 @@ pub(crate) async fn take_over(
         }
     }
     outcome
+}
+
+/// The newest tasks of this connection that are over. A core that was killed may not have dismissed what they were asked,
+/// and the process that it left asks that again. As many as can have been asked something at once.
+pub(crate) async fn ended_tasks(core: &EngineCore, key: ConnectionKey) -> Vec<TaskHandle> {
+    let query = TaskQuery {
+        phases: Phase::ALL.into_iter().filter(|phase| phase.is_over()).collect(),
+        server: Some(key.server),
+        agent: key.seat,
+        before: None,
+        limit: u32::try_from(core.policy.open_questions_per_server).unwrap_or(u32::MAX),
+    };
+    match core.registry.list(query).await {
+        Ok(page) => page.rows.into_iter().map(|(task, _)| task).filter(|task| !task.requests.is_empty()).collect(),
+        Err(error) => {
+            tracing::warn!(%error, "tasks that ended before could not be read: their questions may be asked again");
+            Vec::new()
+        }
+    }
 }
 
 /// Ends a process that is kept and that nobody is connected to, and records that and why, as words after its number.

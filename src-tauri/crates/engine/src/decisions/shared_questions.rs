@@ -1,8 +1,9 @@
-//! Keeps tasks in step that may all be asking the same question: all of them wait while it is open.
+//! Keeps tasks in step that may all be asking the same question: all of them wait while it is open. What nobody waits for
+//! any more is dismissed, so that its server does not wait for ever and no later core asks it of another task.
 //!
 //! A reconciler: it reads the question where it is stored and marks the other tasks, or removes the marks. A task that
-//! ends or is being cancelled is ruled out; when it stores the question, another one takes it over. What makes a question shared is
-//! decided in `servers/push.rs`.
+//! ends or is being cancelled is ruled out; when it stores the question, another one takes it over. What makes a question
+//! shared is decided in `servers/push.rs`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::core::{EngineCore, then};
 
-/// Tasks that store shared questions and changed.
+/// Tasks that changed and store shared questions, or ended with questions.
 #[derive(Default)]
 pub(crate) struct SharedQuestionQueue {
     changed: Mutex<BTreeSet<HandleId>>,
@@ -26,7 +27,8 @@ pub(crate) struct SharedQuestionQueue {
 impl SharedQuestionQueue {
     /// The task changed: what it stores is looked at, and what other tasks store that it may be asking.
     pub(crate) fn changed(&self, handle: &TaskHandle) {
-        let stored = (!handle.shared.stored.is_empty()).then_some(handle.id);
+        let has_questions = !handle.shared.stored.is_empty() || handle.left_unanswered().next().is_some();
+        let stored = has_questions.then_some(handle.id);
         let elsewhere = handle.shared.elsewhere.iter().map(|question| question.task);
         let mut storing = stored.into_iter().chain(elsewhere).peekable();
         if storing.peek().is_some() {
@@ -95,6 +97,20 @@ async fn reconcile(core: &Arc<EngineCore>, id: HandleId) {
             ask_another(core, &stored, live, others.clone()).await;
         }
     }
+    dismiss_left(core, &stored).await;
+}
+
+/// Dismisses the questions that this task alone asked, when it ended before anybody answered them.
+async fn dismiss_left(core: &EngineCore, ended: &TaskHandle) {
+    for (key, door) in ended.left_unanswered() {
+        let AskDoor::Live { connection, token, .. } = door else { continue };
+        let tasks = core.ledger.of_server(ended.server);
+        let moved_on =
+            ended.shared.stored.contains_key(key) || tasks.iter().any(|task| task.asks_live(*connection, token));
+        if !moved_on {
+            dismiss(core, ended, door.clone()).await;
+        }
+    }
 }
 
 fn is_answered(stored: &TaskHandle, key: &RequestKey) -> bool {
@@ -103,10 +119,7 @@ fn is_answered(stored: &TaskHandle, key: &RequestKey) -> bool {
 
 /// Whether the question was closed only because the task that stores it ended.
 fn ended_with(stored: &TaskHandle, key: &RequestKey) -> bool {
-    stored.requests.get(key).is_some_and(|request| match &request.state {
-        RequestState::Withdrawn { at, .. } => stored.ended_at() == Some(*at),
-        RequestState::Open | RequestState::Answered(_) | RequestState::Confirmed(_) => false,
-    })
+    stored.left_unanswered().any(|(left, _)| left == key)
 }
 
 /// Marks a task that may be asking, or takes the mark off; nothing is committed when it is as it should be.
@@ -151,13 +164,17 @@ async fn ask_another(
             return;
         }
     }
-    let connection = core.connections.of(before);
-    let Some(live) = connection.and_then(|connection| connection.live()).filter(|live| live.id == question.connection)
-    else {
+    let LiveQuestion { connection, token, digest, .. } = question;
+    dismiss(core, before, AskDoor::Live { connection, token, digest }).await;
+}
+
+/// Answers a question of this task's connection with `cancel`, if it is still asked there.
+async fn dismiss(core: &EngineCore, asked: &TaskHandle, door: AskDoor) {
+    let AskDoor::Live { connection: asked_on, .. } = &door else { return };
+    let connection = core.connections.of(asked);
+    let Some(live) = connection.and_then(|connection| connection.live()).filter(|live| live.id == *asked_on) else {
         return;
     };
-    let LiveQuestion { connection, token, digest, .. } = question;
-    let door = AskDoor::Live { connection, token, digest };
     let answer = AnswerToSend { door, action: AnswerAction::Dismiss, content: None };
     if let Err(error) = core.ask(live.upstream.answer(None, vec![answer])).await {
         tracing::debug!(%error, "a question of calls that are over could not be dismissed");

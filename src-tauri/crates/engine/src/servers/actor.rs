@@ -202,7 +202,10 @@ impl ServerActor {
         match job {
             FinishedJob::Polled(polled) => self.polled(polled),
             FinishedJob::Updated(stepped) => self.update_applied(stepped),
-            FinishedJob::Connected(outcome) => self.connected(*outcome),
+            FinishedJob::Connected(outcome, ended_before) => {
+                self.tracker.ended_before = ended_before;
+                self.connected(*outcome);
+            }
             FinishedJob::Listed(found) => self.listed(found),
             FinishedJob::Remembered(connection) => self.remembered(connection),
             FinishedJob::Checked(connection, answer) => self.checked(connection, answer),

@@ -53,13 +53,16 @@ impl ServerActor {
         self.tracker.tried = Some(Instant::now());
         self.connection.set_health(ServerHealth::Connecting);
         let (core, server, spec) = (Arc::clone(&self.core), self.server.clone(), self.line_facts());
+        let key = self.connection.key;
         self.jobs.push(Box::pin(async move {
             let outcome = if spec.kept_only {
                 kept_processes::take_over(&core, &server, &spec).await
             } else {
                 core.connect(&server, &spec).await
             };
-            FinishedJob::Connected(Box::new(outcome))
+            let is_resumed = outcome.as_ref().is_ok_and(|connected| connected.is_resumed);
+            let ended_before = if is_resumed { kept_processes::ended_tasks(&core, key).await } else { Vec::new() };
+            FinishedJob::Connected(Box::new(outcome), ended_before)
         }));
     }
 

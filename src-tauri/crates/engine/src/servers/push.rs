@@ -127,15 +127,25 @@ impl ServerActor {
 
     /// Who asks a question that does not say who asks, the one that stores it first.
     ///
-    /// A task that was asked the same on an earlier connection asks again, and nobody else. Otherwise it may be every call
-    /// in flight here, and every task here that says it waits for input. What ended, what lost its reply, and what belongs
-    /// to an earlier process is none of them.
-    fn candidates(&self, question: &LiveQuestion) -> Vec<HandleId> {
+    /// A task that was asked by the same request on an earlier connection asks again, and nobody else. A request that was
+    /// closed with its task is nobody's. Then come the tasks that were asked the very same on an earlier connection. Where
+    /// there is none of these, it may be every call in flight here, and every task here that says it waits for input. What
+    /// ended, what lost its reply, and what belongs to an earlier process is none of them.
+    fn candidates(&mut self, question: &LiveQuestion) -> Vec<HandleId> {
         let Some(live) = self.connection.live() else { return Vec::new() };
         let handles = self.core.ledger.of_connection(self.connection.key);
-        let again = self.asked_again(&handles, question);
+        let again: Vec<_> = handles.iter().filter(|handle| handle.is_asked_again(question)).collect();
+        if let Some(same) = again.iter().find(|handle| handle.was_asked_by(&question.token)) {
+            return vec![same.id];
+        }
+        let closed = |handle: &TaskHandle| live.holds(handle) && handle.has_closed(question);
+        let was_closed = self.tracker.ended_before.iter().any(closed) || handles.iter().any(|handle| closed(handle));
+        // A process that outlived its core asks again once; a server that uses an id again asks something new.
+        if was_closed && self.tracker.closed_again.insert(question.token.clone()) {
+            return Vec::new();
+        }
         if !again.is_empty() {
-            return again;
+            return self.by_age(again.into_iter().map(|handle| handle.id).collect());
         }
         let waiting = |handle: &TaskHandle| {
             let wants_input = handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired);
@@ -144,15 +154,6 @@ impl ServerActor {
         let asking = handles.iter().filter(|handle| waiting(handle)).map(|handle| handle.id);
         let all: BTreeSet<HandleId> = asking.chain(self.connection.in_flight_on(&live)).collect();
         self.by_age(all)
-    }
-
-    /// The tasks that were asked the very same on an earlier connection; the one alone that it was by the same request.
-    fn asked_again(&self, handles: &[Arc<TaskHandle>], question: &LiveQuestion) -> Vec<HandleId> {
-        let again: Vec<_> = handles.iter().filter(|handle| handle.is_asked_again(question)).collect();
-        match again.iter().find(|handle| handle.was_asked_by(&question.token)) {
-            Some(same) => vec![same.id],
-            None => self.by_age(again.into_iter().map(|handle| handle.id).collect()),
-        }
     }
 
     /// The oldest first, as many as may share a question. What a person stopped watching comes last: it stores nothing.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use domain::ids::{HandleId, ServerId, UpstreamTaskId};
 use domain::policy::Policy;
 use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
-use domain::task::input_request::LiveQuestion;
+use domain::task::input_request::{AnswerAction, AskDoor, LiveQuestion};
 use domain::task::status::Phase;
-use testkit::build::stdio_server;
+use testkit::build::{person, stdio_server};
 use testkit::clock::TestClock;
 use testkit::scripted::{PollReply, ScriptedServer, form, payload};
 
@@ -48,6 +48,12 @@ fn question(server: &ScriptedServer, token: &str, digest: char) -> LiveQuestion 
         raw: None,
         whole: None,
     }
+}
+
+/// The questions that were answered with `cancel`, by their tokens.
+fn dismissed(server: &ScriptedServer) -> Vec<String> {
+    let answers = server.answers().into_iter();
+    answers.filter(|(_, action, _)| *action == AnswerAction::Dismiss).map(|(token, ..)| token).collect()
 }
 
 async fn inbox(world: &World) -> u64 {
@@ -104,4 +110,61 @@ async fn a_new_question_after_a_kill_is_asked_for_all_calls_that_go_on_and_for_n
     let key = stored.requests.keys().next().expect("it stores the question").clone();
     assert_eq!(stored.possible_askers(&key), [first, second].into(), "it says that it may be either");
     assert_eq!((inbox(&world).await, world.phase(lost).await), (1, Phase::Unconfirmed), "and never the lost one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_call_that_was_cancelled_is_dismissed() {
+    let (world, server, id) = kept_child().await;
+    let asking = lasting_call(&world, &server, id, "asking").await;
+    server.say(UpstreamEvent::Question(UpstreamSubject::Call(asking), question(&server, "7", 'a')));
+    world.until_phase(asking, Phase::Waiting).await;
+    world.engine.cancel(asking, person("ada"), None).await.expect("the cancel is recorded");
+    world.until_phase(asking, Phase::Unconfirmed).await;
+    world.pass(SECOND).await;
+    assert_eq!(dismissed(&server), ["7"], "its server need not wait for an answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_call_that_was_cancelled_is_not_asked_of_another_call_after_a_kill() {
+    let (mut world, server, id) = kept_child().await;
+    let cancelled = lasting_call(&world, &server, id, "cancelled").await;
+    server.say(UpstreamEvent::Question(UpstreamSubject::Call(cancelled), question(&server, "7", 'a')));
+    world.until_phase(cancelled, Phase::Waiting).await;
+    world.engine.cancel(cancelled, person("ada"), None).await.expect("the cancel is recorded");
+    world.until_phase(cancelled, Phase::Unconfirmed).await;
+    let asking = lasting_call(&world, &server, id, "asking").await;
+    server.say(UpstreamEvent::Question(UpstreamSubject::Call(asking), question(&server, "8", 'a')));
+    world.until_phase(asking, Phase::Waiting).await;
+    world.restart().await;
+    world.until_up(id).await;
+    for token in ["7", "8"] {
+        server.say(UpstreamEvent::Question(UpstreamSubject::Unsaid, question(&server, token, 'a')));
+    }
+    world.pass(5 * SECOND).await;
+    assert_eq!(inbox(&world).await, 1, "the same words were asked twice, and one of them is not asked any more");
+    let asked: Vec<_> = world.handle(asking).await.requests.values().map(|request| request.door.clone()).collect();
+    assert!(
+        matches!(&asked[..], [AskDoor::Live { token, .. }] if token == "8"),
+        "it is the open call's own: {asked:?}"
+    );
+    assert_eq!(dismissed(&server), ["7", "7"], "the other is dismissed again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_task_that_ended_is_not_asked_of_another_call_after_a_kill() {
+    let (mut world, server, id) = kept_child().await;
+    server.reply_task("work", "t1", vec![PollReply::working(), PollReply::done()]);
+    let ended = world.call(id, "work").await;
+    world.pass(SECOND).await;
+    server.say(UpstreamEvent::Question(UpstreamSubject::Task(UpstreamTaskId::new("t1")), question(&server, "7", 'a')));
+    world.until_phase(ended, Phase::Done).await;
+    let other = lasting_call(&world, &server, id, "other").await;
+    world.restart().await;
+    world.until_up(id).await;
+    server.say(UpstreamEvent::Question(UpstreamSubject::Unsaid, question(&server, "7", 'a')));
+    world.pass(5 * SECOND).await;
+    assert_eq!((inbox(&world).await, world.phase(other).await), (0, Phase::Running), "nobody is asked");
+    assert_eq!(dismissed(&server), ["7", "7"], "it is dismissed again");
+    server.say(UpstreamEvent::Question(UpstreamSubject::Unsaid, question(&server, "7", 'a')));
+    world.until_phase(other, Phase::Waiting).await;
 }

@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::raw_message::Direction;
 use crate::task::input_request::{Ask, AskDoor, InputRequest, LiveQuestion, RequestState};
 use crate::task::payload::{Payload, PayloadKind};
-use crate::task::status::{Contact, Delivery};
+use crate::task::status::{Contact, Delivery, ServerView};
 use crate::task::{Attention, Effect, TaskHandle, Told, Transition};
 use crate::time::Timestamp;
 
@@ -145,6 +145,44 @@ impl TaskHandle {
     pub fn was_asked_by(&self, token: &str) -> bool {
         self.requests.values().any(|request| match (&request.door, &request.state) {
             (AskDoor::Live { token: of, .. }, RequestState::Open | RequestState::Answered(_)) => of == token,
+            (AskDoor::Live { .. }, RequestState::Confirmed(_) | RequestState::Withdrawn { .. })
+            | (AskDoor::Listed { .. } | AskDoor::Round { .. }, _) => false,
+        })
+    }
+
+    /// Whether this very request of its server, made on an earlier connection, was closed here without an answer: it is
+    /// not asked again, of this task or of another (ruling 10).
+    #[must_use]
+    pub fn has_closed(&self, question: &LiveQuestion) -> bool {
+        self.requests.values().any(|request| match (&request.door, &request.state) {
+            (AskDoor::Live { connection, token, digest }, RequestState::Withdrawn { .. }) => {
+                *connection != question.connection && *token == question.token && *digest == question.digest
+            }
+            (AskDoor::Live { .. }, RequestState::Open | RequestState::Answered(_) | RequestState::Confirmed(_))
+            | (AskDoor::Listed { .. } | AskDoor::Round { .. }, _) => false,
+        })
+    }
+
+    /// The live questions that were closed only because the task ended or its reply can no longer arrive. Their server
+    /// was told nothing, and may wait for ever.
+    pub fn left_unanswered(&self) -> impl Iterator<Item = (&RequestKey, &AskDoor)> {
+        let unanswered_since = if let ServerView::Unanswered { since, .. } = &self.view { Some(*since) } else { None };
+        let ended = self.ended_at().or(unanswered_since);
+        self.requests.iter().filter_map(move |(key, request)| match (&request.door, &request.state) {
+            (AskDoor::Live { .. }, RequestState::Withdrawn { at, .. }) if Some(*at) == ended => {
+                Some((key, &request.door))
+            }
+            (AskDoor::Live { .. } | AskDoor::Listed { .. } | AskDoor::Round { .. }, _) => None,
+        })
+    }
+
+    /// Whether it waits for the answer to this live request of the server, or for the answer to arrive.
+    #[must_use]
+    pub fn asks_live(&self, on: ConnectionId, by: &str) -> bool {
+        self.requests.values().any(|request| match (&request.door, &request.state) {
+            (AskDoor::Live { connection, token, .. }, RequestState::Open | RequestState::Answered(_)) => {
+                *connection == on && token == by
+            }
             (AskDoor::Live { .. }, RequestState::Confirmed(_) | RequestState::Withdrawn { .. })
             | (AskDoor::Listed { .. } | AskDoor::Round { .. }, _) => false,
         })

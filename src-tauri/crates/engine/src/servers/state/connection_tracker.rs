@@ -2,13 +2,13 @@
 //!
 //! It opens and closes nothing: that is `servers/connect.rs`.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 
 use domain::ids::SessionKey;
 use domain::ports::UpstreamEvent;
-use domain::task::Home;
 use domain::task::status::GoneWhy;
+use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;
@@ -48,6 +48,10 @@ pub(crate) struct ConnectionTracker {
     pub(crate) down_since: Option<Timestamp>,
     /// How the last homes ended, the newest last.
     ended: VecDeque<(Home, GoneWhy)>,
+    /// Tasks that ended in an earlier run whose process was taken over: what they were asked may come again.
+    pub(crate) ended_before: Vec<TaskHandle>,
+    /// Requests for input that came again after they were closed, by their token.
+    pub(crate) closed_again: HashSet<String>,
     /// The session of the last connection of this run, to be resumed on an agent's own connection.
     pub(crate) session: Option<SessionKey>,
     /// The configuration changed while connecting: start over when that ends.

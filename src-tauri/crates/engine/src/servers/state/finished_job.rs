@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId};
 use domain::ports::{Connected, UpstreamError};
+use domain::task::TaskHandle;
 use domain::task::observation::Observation;
 
 use crate::connections::live_connection::LiveConnection;
@@ -18,8 +19,8 @@ pub(crate) enum FinishedJob {
     Polled(PollResult),
     /// An update of a task was applied.
     Updated(AppliedUpdate),
-    /// A connection was opened, or not.
-    Connected(Box<Result<Connected, UpstreamError>>),
+    /// A connection was opened, or not; the tasks that an earlier run ended, when it has that run's process.
+    Connected(Box<Result<Connected, UpstreamError>>, Vec<TaskHandle>),
     /// The server's own list was read.
     Listed(DiscoveredTasks),
     /// What a connection taught about its server is stored.
