@@ -388,12 +388,12 @@ pub trait Registry:
         value: Option<String>,
         at: Timestamp,
     ) -> PortFuture<'_, Result<(), RegistryError>>;
-    /// Puts a decision of a person on the desk together with its audit rows, as one change.
+    /// Puts a decision of a person on the desk, or takes it away, together with its audit rows, as one change.
     fn desk_decide(
         &self,
         kind: &str,
         key: &str,
-        value: String,
+        value: Option<String>,
         audit: Vec<AuditEvent>,
     ) -> PortFuture<'_, Result<(), RegistryError>>;
     /// What of one kind lies on the desk, the last put first.

@@ -177,7 +177,7 @@ async fn store(core: &EngineCore, standing: &StandingAnswer, what: &str) -> Resu
         ),
     };
     let key = standing.id.to_string();
-    core.registry.desk_decide(KIND, &key, encode(standing).to_string(), vec![fact]).await?;
+    core.registry.desk_decide(KIND, &key, Some(encode(standing).to_string()), vec![fact]).await?;
     let mut all: Vec<StandingAnswer> =
         core.standing.all().iter().filter(|other| other.id != standing.id).cloned().collect();
     all.push(standing.clone());

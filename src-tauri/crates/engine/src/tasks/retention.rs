@@ -199,7 +199,7 @@ impl Engine {
             subject: Subject::Store,
             note: set.to_string(),
         };
-        core.registry.desk_decide(KIND, KEY, stored.to_string(), vec![fact]).await?;
+        core.registry.desk_decide(KIND, KEY, Some(stored.to_string()), vec![fact]).await?;
         core.retention.set_limits(limits);
         Ok(())
     }

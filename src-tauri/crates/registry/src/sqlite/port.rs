@@ -327,11 +327,11 @@ impl Registry for SqliteRegistry {
         &self,
         kind: &str,
         key: &str,
-        value: String,
+        value: Option<String>,
         audit: Vec<AuditEvent>,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
         let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
-        let row = UserDataRow::of(&self.base, kind, key, Some(&value), at);
+        let row = UserDataRow::of(&self.base, kind, key, value.as_deref(), at);
         Box::pin(async move { self.write(Mutation::PutUserData(row?, audit)).await?.into_done() })
     }
 

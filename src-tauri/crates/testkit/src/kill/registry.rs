@@ -180,7 +180,7 @@ impl Registry for KillPointRegistry {
         put_rule(unit: RuleUnit) -> Seq;
         record(audit: Vec<AuditEvent>) -> ();
         desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
-        desk_decide(kind: &str, key: &str, value: String, audit: Vec<AuditEvent>) -> ();
+        desk_decide(kind: &str, key: &str, value: Option<String>, audit: Vec<AuditEvent>) -> ();
         hide(unit: HideUnit) -> ();
         prune(before: Timestamp) -> u64;
         clean(limits: RetentionPolicy, now: Timestamp) -> Removal;

@@ -341,12 +341,12 @@ impl Registry for MemoryRegistry {
         &self,
         kind: &str,
         key: &str,
-        value: String,
+        value: Option<String>,
         audit: Vec<AuditEvent>,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
         let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
         let decided = self.with(|state, policy| {
-            task_list::put(state, (kind, key), Some(value), at, policy)?;
+            task_list::put(state, (kind, key), value, at, policy)?;
             state.facts(audit);
             Ok(())
         });

@@ -116,7 +116,7 @@ impl Api {
         };
         let mut unrecorded = None;
         for session in &chosen {
-            let ended = ENDED_SESSION.to_owned();
+            let ended = Some(ENDED_SESSION.to_owned());
             let recorded = self.registry.desk_decide(SESSION_RECORD, &session.id, ended, vec![fact(session)]).await;
             unrecorded = unrecorded.or(recorded.err());
         }

@@ -336,7 +336,8 @@ async fn note_failure(core: &EngineCore, server: &Server, by: &PersonId, before:
         subject: Subject::Server(server.id),
         note: domain::policy::plain_text(&format!("{}: {}", server.name, fault.why), NOTE_CHARS),
     };
-    if let Err(error) = core.registry.desk_decide(KIND, &server.id.to_string(), row.written(), vec![fact]).await {
+    let key = server.id.to_string();
+    if let Err(error) = core.registry.desk_decide(KIND, &key, Some(row.written()), vec![fact]).await {
         tracing::warn!(server.name = %server.name, %error, "a sign-in that failed cannot be recorded");
     }
     core.sign_ins.rows.lock().insert(server.id, row);
@@ -373,7 +374,7 @@ async fn note(
     let at = core.time.now();
     let row = StepRow { step, by: by.clone(), at };
     let fact = AuditEvent { at, actor: Actor::Person(by.clone()), verb, subject: Subject::Server(server.id), note };
-    core.registry.desk_decide(KIND, &server.id.to_string(), row.written(), vec![fact]).await?;
+    core.registry.desk_decide(KIND, &server.id.to_string(), Some(row.written()), vec![fact]).await?;
     core.sign_ins.rows.lock().insert(server.id, row);
     Ok(())
 }

@@ -197,7 +197,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let places = Value::Array(places.map(stored).collect());
         let fact = fact(&self.core, Actor::Person(by.clone()), verb, named(changed));
-        Ok(self.core.registry.desk_decide(KIND, KEY, places.to_string(), vec![fact]).await?)
+        Ok(self.core.registry.desk_decide(KIND, KEY, Some(places.to_string()), vec![fact]).await?)
     }
 }
 

@@ -159,7 +159,7 @@ async fn while_new_work_is_refused_people_still_take_away_and_record() {
     registry.desk_put("draft", "new", Some("an answer".into()), at).await.expect("a draft is stored");
     registry.desk_put("draft", "old", None, at).await.expect("and one is taken away");
     let decided = vec![fact(Verb::AnswerBegun)];
-    registry.desk_decide("rule", "a", "yes".into(), decided).await.expect("what a person decided is stored");
+    registry.desk_decide("rule", "a", Some("yes".into()), decided).await.expect("what a person decided is stored");
     registry.commit(stop(&handle)).await.expect("a task is cancelled");
     is_refused("new work is still refused after all of them");
 
