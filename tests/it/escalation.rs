@@ -204,6 +204,53 @@ fn a_shutdown_that_was_recorded_is_carried_out_by_the_next_core() {
     );
 }
 
+/// What people did to servers and what came of it, oldest first: verb and note.
+fn acts_on_servers(home: &Home) -> Vec<(String, String)> {
+    let listed = home.json(["audit", "list", "--verb", "processEnded", "--verb", "serverActEnded", "--json"]);
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let rows = listed["rows"].as_array().expect("rows").iter().rev();
+    rows.map(|row| (text(&row["verb"]), text(&row["note"]))).collect()
+}
+
+#[test]
+fn what_came_of_the_end_of_a_server_is_on_record_also_when_the_core_was_killed_in_between() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    let mark = add_stubborn(&home, "");
+    start_work(&home, &mark);
+    let ended = home.run(["servers", "end", "stubborn", "--yes"]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(marked(&mark), Vec::<u32>::new(), "no process is left");
+    let rows = acts_on_servers(&home);
+    let verbs: Vec<&str> = rows.iter().map(|(verb, _)| verb.as_str()).collect();
+    assert_eq!(verbs, ["processEnded", "serverActEnded"], "the wish is recorded first: {rows:?}");
+    let (asked, told) = (&rows[0].1, &rows[1].1);
+    let pid = asked.split_whitespace().nth(1).expect("a process");
+    let start = format!("stubborn: process {pid} was ended by SIGKILL, and with it ");
+    assert!(told.starts_with(&start) && told.ends_with("; none is left"), "{asked:?}, {told:?}");
+
+    core.kill();
+    let mut core = home.serve_with(&[("CORE_UNDER_TEST_ABORT_AT", "registry.desk_decide:after:1")]);
+    let id = start_work(&home, &mark);
+    drop(home.run(["servers", "end", "stubborn", "--yes"]));
+    wait_for("the core ends", || core.ended().then_some(()), || home.core_log());
+    assert_eq!(acts_on_servers(&home).len(), 3, "the wish is on record");
+    assert!(marked(&mark).len() > GRANDCHILDREN, "and nothing was done yet");
+    let _next = home.serve();
+    let rows = wait_for(
+        "it is known what came of it",
+        || Some(acts_on_servers(&home)).filter(|rows| rows.len() == 4),
+        || format!("{:?}\n{}", acts_on_servers(&home), home.core_log()),
+    );
+    assert_eq!(marked(&mark), Vec::<u32>::new(), "the next core ended it, and did not start it again");
+    let (asked, told) = (&rows[2].1, &rows[3].1);
+    let pid = asked.split_whitespace().nth(1).expect("a process");
+    let start = format!("stubborn: cut off; at the next start of Taskwarden process {pid} was ended by SIGKILL");
+    assert!(rows[3].0 == "serverActEnded" && told.starts_with(&start), "{asked:?}, {told:?}");
+    let lost = home.wait_phase(&id, "lost");
+    assert_eq!(lost["serverEnded"]["how"], "ended", "{lost}");
+}
+
 #[test]
 fn each_step_goes_up_and_ends_what_it_names() {
     let gate = Gate::open(PROGRAM);

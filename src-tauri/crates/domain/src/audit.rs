@@ -101,7 +101,7 @@ pub enum Verb {
     ServerRemoved,
     /// A child process was started.
     ProcessStarted,
-    /// A leftover process of an earlier run was ended, or a person ended the process of a server.
+    /// A leftover process of an earlier run was ended, or a person ends the process of a server.
     ProcessEnded,
     /// An agent was added.
     AgentAdded,
@@ -135,7 +135,7 @@ pub enum Verb {
     SessionRevoked,
     /// How a server is reached was changed by a person.
     ServerChanged,
-    /// A person closed the connection to a server, or restarted its process, to open it anew.
+    /// A person closes the connection to a server, or restarts its process, to open it anew.
     ServerRestarted,
     /// An agent was given a new token; the one before opens nothing any more.
     AgentTokenReplaced,
@@ -202,12 +202,14 @@ pub enum Verb {
     EpochBegun,
     /// A sign-in to a server failed; the note says why.
     SignInFailed,
+    /// What came of a person's end or restart of a server; the note says what was seen of its processes.
+    ServerActEnded,
     /// A word that a newer version wrote, as it stands in the row. Only read, never written.
     Unknown(&'static str),
 }
 
 impl Verb {
-    pub const ALL: [Self; 71] = [
+    pub const ALL: [Self; 72] = [
         Self::Admitted,
         Self::Accepted,
         Self::Discovered,
@@ -279,6 +281,7 @@ impl Verb {
         Self::ToolsSeen,
         Self::EpochBegun,
         Self::SignInFailed,
+        Self::ServerActEnded,
     ];
 
     /// The word of the export format.
@@ -356,6 +359,7 @@ impl Verb {
             Self::ToolsSeen => "toolsSeen",
             Self::EpochBegun => "epochBegun",
             Self::SignInFailed => "signInFailed",
+            Self::ServerActEnded => "serverActEnded",
             Self::Unknown(word) => word,
         }
     }

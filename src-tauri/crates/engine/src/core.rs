@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use domain::ids::{HandleId, HostId, ServerId};
 use domain::policy::Policy;
@@ -121,14 +122,18 @@ impl EngineCore {
     /// Opens a connection. The connector limits each of its steps (probe, a second child, handshake); this is for one that
     /// does not.
     pub(crate) async fn connect(&self, server: &Server, spec: &ConnectionSpec) -> Result<Connected, UpstreamError> {
-        let limit = (self.policy.probe_first_output + self.policy.initialize_limit + self.policy.connect_limit) * 2;
-        match tokio::time::timeout(limit, self.connector.connect(server, spec)).await {
+        match tokio::time::timeout(self.opening_limit(), self.connector.connect(server, spec)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(UpstreamError::Unreachable {
                 why: "connecting took too long".into(),
                 hint: "Check that the server starts and answers outside of Taskwarden.".into(),
             }),
         }
+    }
+
+    /// The longest time that opening a connection may take.
+    pub(crate) fn opening_limit(&self) -> Duration {
+        (self.policy.probe_first_output + self.policy.initialize_limit + self.policy.connect_limit) * 2
     }
 
     /// Waits before something is stored again after so many failures; not longer than recording is impossible.

@@ -35,6 +35,7 @@ use crate::runtime::random::Random;
 use crate::runtime::supervisor::Supervisor;
 use crate::runtime::time::Time;
 use crate::servers::open_connection;
+use crate::servers::person_acts::server_acts;
 use crate::servers::person_acts::sign_in::SignInState;
 use crate::tasks::audit_log::anchors::AnchorState;
 use crate::tasks::audit_log::call_receipts::{self, ReceiptState};
@@ -112,6 +113,7 @@ impl Engine {
         spawn_workers(&core);
         cancels::go_on(&core);
         escalate::go_on(&core);
+        server_acts::go_on(&core).await;
         revoke::go_on(&core);
         pause::go_on(&core);
         bulk::go_on(&core).await;

@@ -23,7 +23,10 @@ export interface EventContext {
   readonly me: string | null;
 }
 
-const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
+/** Verbs without a look of their own. */
+type Plain = "called" | "exported" | "ruleChanged" | "serverActEnded" | "serverChanged" | "storageChanged";
+
+const LOOKS: Readonly<Record<Exclude<AuditVerb, Plain>, readonly [IconName, Tone]>> = {
   admitted: ["arrow-up", "neutral"],
   accepted: ["ring", "running"],
   discovered: ["search", "neutral"],
@@ -57,7 +60,6 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   controlLimited: ["warn", "attention"],
   clientFileChanged: ["key", "neutral"],
   checkpointed: ["lock", "neutral"],
-  exported: ["info", "neutral"],
   signingKeyReplaced: ["warn", "attention"],
   anchorAdded: ["plus", "neutral"],
   anchorRemoved: ["trash", "neutral"],
@@ -68,7 +70,6 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   alarmRaised: ["warn", "attention"],
   alarmEnded: ["check", "neutral"],
   alarmDismissed: ["check", "neutral"],
-  called: ["info", "neutral"],
   receiptsMissing: ["warn", "attention"],
   pauseBegun: ["pause", "attention"],
   pauseEnded: ["play", "neutral"],
@@ -80,7 +81,6 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   epochBegun: ["warn", "attention"],
   resumed: ["check", "neutral"],
   escalated: ["warn", "attention"],
-  ruleChanged: ["info", "neutral"],
   given: ["arrow-up", "neutral"],
   orphaned: ["ring-dashed", "stale"],
   resultHeld: ["hand", "attention"],
@@ -90,10 +90,8 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   limitLifted: ["check", "success"],
   budgetChanged: ["gauge", "neutral"],
   storageCleaned: ["trash", "neutral"],
-  storageChanged: ["info", "neutral"],
   segmentRemoved: ["trash", "neutral"],
   sessionRevoked: ["lock", "neutral"],
-  serverChanged: ["info", "neutral"],
   serverRestarted: ["refresh", "neutral"],
 };
 
@@ -136,5 +134,5 @@ function toned(verb: string, note: string): readonly [IconName, Tone] {
   if (verb === "ended" && note.endsWith("-> cancelled")) return ["bar", "neutral"];
   if ((verb === "answerEnded" || verb === "stopEnded") && (note === "refused" || note === "notSent"))
     return ["cross", "danger"];
-  return Object.hasOwn(LOOKS, verb) ? LOOKS[verb as AuditVerb] : ["info", "neutral"];
+  return Object.hasOwn(LOOKS, verb) ? LOOKS[verb as keyof typeof LOOKS] : ["info", "neutral"];
 }

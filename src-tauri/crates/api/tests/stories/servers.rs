@@ -2,6 +2,7 @@
 
 use api::feed::frame::SubscribeInput;
 use api::{Ability, AbilitySet, CALLS, CallEntry, Code};
+use domain::audit::Verb;
 use domain::ids::ServerId;
 use domain::ports::{Secrets as _, UpstreamEvent};
 use serde_json::{Value, json};
@@ -173,7 +174,11 @@ async fn a_process_that_a_person_ended_stays_ended_until_the_next_call() {
     let world = World::new().await;
     with_local(&world).await;
     let acted = world.call("servers.end", json!({"name": "files"})).await;
-    assert_eq!(acted["openTasks"], 0, "{acted}");
+    assert_eq!((&acted["openTasks"], &acted["left"]), (&json!(0), &Value::Null), "{acted}");
+    let rows = world.registry.audit_page(None, 0, 1_000).await.expect("the audit log").rows;
+    let of_the_end = [Verb::ProcessEnded, Verb::ServerActEnded];
+    let verbs: Vec<Verb> = rows.iter().map(|row| row.event.verb).filter(|verb| of_the_end.contains(verb)).collect();
+    assert_eq!(verbs, of_the_end, "it is on record that a person asked, and what came of it");
     // Longer than any back-off.
     tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
     let shown = world.call("servers.show", json!({"name": "files"})).await;

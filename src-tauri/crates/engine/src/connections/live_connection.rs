@@ -24,6 +24,8 @@ pub(crate) struct LiveConnection {
     pub(crate) home: Home,
     /// The process behind it, with its group, and since when this core has it.
     pub(crate) process: Option<(u32, Timestamp)>,
+    /// An earlier core started that process.
+    pub(crate) is_taken_over: bool,
     /// How a person ended the process behind it, from the moment in which it is being ended.
     ended_by: OnceLock<GoneWhy>,
     /// Tasks of another home that were seen, by their creation time, to be the same task here.
@@ -46,14 +48,15 @@ impl LiveConnection {
             negotiated,
             home,
             process: None,
+            is_taken_over: false,
             ended_by: OnceLock::new(),
             proven: Mutex::new(HashSet::new()),
         }
     }
 
     /// The same connection, behind which this process runs.
-    pub(crate) fn of_process(self, child: Option<u32>, since: Timestamp) -> Self {
-        Self { process: child.map(|pid| (pid, since)), ..self }
+    pub(crate) fn of_process(self, child: Option<u32>, is_taken_over: bool, since: Timestamp) -> Self {
+        Self { process: child.map(|pid| (pid, since)), is_taken_over, ..self }
     }
 
     /// The same connection, whose new tasks live in a new generation.
@@ -64,6 +67,7 @@ impl LiveConnection {
             negotiated: self.negotiated.clone(),
             home: Home { generation, session: self.home.session.clone() },
             process: self.process,
+            is_taken_over: self.is_taken_over,
             ended_by: self.ended_by.clone(),
             proven: Mutex::new(self.proven.lock().clone()),
         }

@@ -8,15 +8,83 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::ids::{HandleId, PersonId};
-use domain::ports::{ProcessReading, ProcessWatch};
+use domain::ports::{ProcessExit, ProcessReading, ProcessWatch};
 use domain::server::ServerAct;
-use domain::task::{ProcessEnd, TaskHandle};
+use domain::task::{LeftProcess, ProcessEnd, TaskHandle};
 use tokio::time::{Instant, sleep};
 
 use crate::connections::connection::ServerConnection;
 use crate::connections::live_connection::LiveConnection;
 use crate::core::EngineCore;
 use crate::error::LedgerError;
+
+/// What came of the end of one connection, and of the process behind it.
+pub(crate) struct EndedConnection {
+    /// The tasks that lived in it; what was observed is on record for them.
+    pub(crate) tasks: BTreeSet<HandleId>,
+    /// Its first process; `None` for a server that runs elsewhere.
+    pid: Option<u32>,
+    /// How that one exited, where that was heard.
+    exit: Option<ProcessExit>,
+    /// What was observed of all its processes; `None` where they cannot be seen.
+    observed: Option<ProcessEnd>,
+    /// The connection was closed in the time for it.
+    is_closed: bool,
+}
+
+impl EndedConnection {
+    /// The processes that were seen to run after it; the first of them where there are many.
+    pub(crate) fn left(&self) -> &[LeftProcess] {
+        match &self.observed {
+            Some(ProcessEnd::Left { named, .. }) => named,
+            Some(ProcessEnd::Gone { .. } | ProcessEnd::NotObserved { .. }) | None => &[],
+        }
+    }
+
+    /// What came of it, for the audit log: numbers of processes, and no word of a server.
+    pub(crate) fn words(&self) -> String {
+        let Some(pid) = self.pid else {
+            let closed = if self.is_closed { "was closed" } else { "was not closed in time" };
+            return format!("its connection {closed}");
+        };
+        match (&self.observed, self.exit.map(exit_words)) {
+            (Some(ProcessEnd::Left { left, .. }), _) => {
+                let verb = if *left == 1 { "runs" } else { "run" };
+                let pids: Vec<String> = self.left().iter().map(left_words).collect();
+                format!("process {pid} was told to end, and {left} of its processes still {verb}: {}", pids.join(" "))
+            }
+            (Some(ProcessEnd::Gone { ended: 0, .. }), None) => format!("process {pid} had ended before"),
+            (Some(ProcessEnd::Gone { ended, .. }), exit) => {
+                let exit = exit.unwrap_or_else(|| "ended".into());
+                let more = if *ended > 1 { format!(", and with it {}", ended - 1) } else { String::new() };
+                format!("process {pid} {exit}{more}; none is left")
+            }
+            (Some(ProcessEnd::NotObserved { .. }) | None, Some(exit)) => format!("process {pid} {exit}"),
+            (Some(ProcessEnd::NotObserved { .. }) | None, None) => {
+                format!("process {pid} was told to end, and nobody saw what came of it")
+            }
+        }
+    }
+}
+
+/// A phrase that follows the number of a process.
+fn exit_words(exit: ProcessExit) -> String {
+    // The signals of an orderly end; POSIX fixes their numbers.
+    const TERM: i32 = 15;
+    const KILL: i32 = 9;
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(TERM)) => "was ended by SIGTERM".into(),
+        (None, Some(KILL)) => "was ended by SIGKILL".into(),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".into(),
+    }
+}
+
+fn left_words(process: &LeftProcess) -> String {
+    let whose = if process.is_foreign { " (somebody else's)" } else { "" };
+    format!("{}{whose}", process.pid)
+}
 
 /// Whether a task lives in the process behind this connection.
 pub(crate) fn lives_in(handle: &TaskHandle, connection: &ServerConnection, live: &LiveConnection) -> bool {
@@ -36,7 +104,7 @@ pub(crate) fn tasks_of(core: &EngineCore, connection: &ServerConnection, live: &
 }
 
 /// Has the actor end or restart the process for a person, and waits until it is gone or the time for it is over.
-/// Returns the tasks that lived in it; what was observed is on record for them, and for `about`.
+/// What was observed is on record for the tasks that lived in it, and for `about`.
 pub(crate) async fn end(
     core: &Arc<EngineCore>,
     connection: &Arc<ServerConnection>,
@@ -44,9 +112,11 @@ pub(crate) async fn end(
     act: ServerAct,
     by: &PersonId,
     about: Option<HandleId>,
-) -> BTreeSet<HandleId> {
+) -> EndedConnection {
     let mut tasks = tasks_of(core, connection, live);
     tasks.extend(about);
+    let log = &connection.observed.log;
+    let heard = log.newest();
     let mut watch = live.process.and_then(|(pid, _)| core.connector.watch_processes(pid));
     connection.request_act(act, by);
     let policy = &core.policy;
@@ -64,11 +134,17 @@ pub(crate) async fn end(
         }
     };
     // What is not gone by then is being ended all the same; the log of the server says when it is.
-    let (_, observed) = tokio::join!(tokio::time::timeout(limit, gone), observed);
-    if let Some(observed) = observed {
-        record(core, tasks.iter().copied(), &observed).await;
+    let (closed, observed) = tokio::join!(tokio::time::timeout(limit, gone), observed);
+    if let Some(observed) = &observed {
+        record(core, tasks.iter().copied(), observed).await;
     }
-    tasks
+    EndedConnection {
+        tasks,
+        pid: live.process.map(|(pid, _)| pid),
+        exit: log.exit_after(heard, connection.key.seat),
+        observed,
+        is_closed: closed.is_ok(),
+    }
 }
 
 /// Watches until nothing is left, or nothing but what belongs to somebody else for as long as an orderly end takes.
@@ -104,4 +180,43 @@ pub(crate) async fn record(core: &EngineCore, tasks: impl IntoIterator<Item = Ha
         }
     });
     futures::future::join_all(all).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::time::Timestamp;
+
+    use super::*;
+
+    fn words(pid: Option<u32>, exit: Option<ProcessExit>, observed: Option<ProcessEnd>) -> String {
+        EndedConnection { tasks: BTreeSet::new(), pid, exit, observed, is_closed: true }.words()
+    }
+
+    #[test]
+    fn what_came_of_an_end_is_said_as_it_was_observed() {
+        let at = Timestamp::from_millis(1);
+        let gone = |ended| Some(ProcessEnd::Gone { at, ended });
+        let exit = |code, signal| Some(ProcessExit { code, signal, is_ours: true });
+        assert_eq!(words(None, None, None), "its connection was closed");
+        assert_eq!(words(Some(7), None, gone(0)), "process 7 had ended before");
+        assert_eq!(words(Some(7), None, gone(1)), "process 7 ended; none is left");
+        assert_eq!(words(Some(7), exit(Some(0), None), gone(1)), "process 7 exited with code 0; none is left");
+        let termed = words(Some(7), exit(None, Some(15)), gone(3));
+        assert_eq!(termed, "process 7 was ended by SIGTERM, and with it 2; none is left");
+        assert_eq!(words(Some(7), exit(None, Some(9)), None), "process 7 was ended by SIGKILL", "nobody looked");
+        assert_eq!(words(Some(7), None, None), "process 7 was told to end, and nobody saw what came of it");
+        let process = |pid, is_foreign| LeftProcess { pid, name: "sh\u{202e}".into(), is_foreign };
+        let left = |named: Vec<LeftProcess>| {
+            let left = u32::try_from(named.len()).unwrap_or_default();
+            Some(ProcessEnd::Left { at, ended: 1, left, named })
+        };
+        assert_eq!(
+            words(Some(7), None, left(vec![process(8, false)])),
+            "process 7 was told to end, and 1 of its processes still runs: 8"
+        );
+        assert_eq!(
+            words(Some(7), None, left(vec![process(8, false), process(9, true)])),
+            "process 7 was told to end, and 2 of its processes still run: 8 9 (somebody else's)"
+        );
+    }
 }

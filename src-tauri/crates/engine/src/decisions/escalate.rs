@@ -147,9 +147,9 @@ async fn shut_down(core: &Arc<EngineCore>, handle: &TaskHandle, by: &PersonId) -
         Err(other) => return Err(other),
     };
     connection.observed.log.asked(by, ServerAct::End, core.time.now());
-    let mut ended = process_end::end(core, &connection, &live, ServerAct::End, by, Some(handle.id)).await;
-    ended.remove(&handle.id);
-    Ok(u64::try_from(ended.len()).unwrap_or(u64::MAX))
+    let mut tasks = process_end::end(core, &connection, &live, ServerAct::End, by, Some(handle.id)).await.tasks;
+    tasks.remove(&handle.id);
+    Ok(u64::try_from(tasks.len()).unwrap_or(u64::MAX))
 }
 
 /// The running process in which a task lives.

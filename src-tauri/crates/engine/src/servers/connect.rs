@@ -168,7 +168,8 @@ impl ServerActor {
         let Connected { id, upstream, negotiated, child, is_resumed, events } = connected;
         self.tracker.session.clone_from(&negotiated.session);
         let since = self.core.time.now();
-        let live = Arc::new(LiveConnection::new(id, upstream, negotiated, &self.server).of_process(child, since));
+        let live = LiveConnection::new(id, upstream, negotiated, &self.server);
+        let live = Arc::new(live.of_process(child, is_resumed, since));
         self.tracker.state = ConnectionStage::Up(Instant::now());
         self.tracker.events = Some(events);
         self.tracker.down_since = None;

@@ -52,7 +52,7 @@ async fn a_task_and_a_call_in_flight_are_lost_and_settled_when_a_person_ends_the
     let agents = world.handle_of(agents_call(agent, id, "slow")).await;
     world.until_phase(task, Phase::Waiting).await;
     world.until_true("all calls are sent", || sent(&server) == 3).await;
-    world.engine.act_on_server(id, ServerAct::End, &person("ada")).await;
+    world.act_on(id, ServerAct::End).await;
     for handle in [task, call, agents] {
         let ended = world.until_phase(handle, Phase::Lost).await;
         let Contact::Gone { why: GoneWhy::EndedByPerson { by, act }, .. } = &ended.contact else {
@@ -72,7 +72,7 @@ async fn a_task_that_the_restarted_process_does_not_know_is_lost_by_the_restart(
     let task = world.call(id, "work").await;
     world.until(task, "a task", |handle| handle.view.task().is_some()).await;
     server.forget_all();
-    world.engine.act_on_server(id, ServerAct::Restart, &person("ada")).await;
+    world.act_on(id, ServerAct::Restart).await;
     let ended = world.until_phase(task, Phase::Lost).await;
     assert!(
         matches!(&ended.contact, Contact::Gone { why: GoneWhy::EndedByPerson { act: ServerAct::Restart, .. }, .. }),
@@ -96,7 +96,7 @@ async fn what_was_asked_to_cancel_is_settled_when_a_person_ends_its_server_and_n
             world.engine.cancel(handle, person("ada"), None).await.expect("it runs");
         }
         if ends {
-            world.engine.act_on_server(id, ServerAct::End, &person("ada")).await;
+            world.act_on(id, ServerAct::End).await;
             world.until_phase(call, Phase::Lost).await;
         } else {
             server.forget_all();
@@ -113,7 +113,7 @@ async fn a_call_to_a_server_that_runs_elsewhere_is_still_not_confirmed_after_a_r
     server.reply("slow", 3_600 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
     let call = world.call(id, "slow").await;
     world.until_true("the call is sent", || sent(&server) == 1).await;
-    world.engine.act_on_server(id, ServerAct::Restart, &person("ada")).await;
+    world.act_on(id, ServerAct::Restart).await;
     world.until_phase(call, Phase::Unconfirmed).await;
     assert_eq!(needing(&world).await, 1, "it may go on there, and nobody here can know");
 }

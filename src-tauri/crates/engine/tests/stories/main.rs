@@ -38,6 +38,7 @@ mod recording;
 mod resolving;
 mod restarting;
 mod scale;
+mod server_acts;
 mod shared_questions;
 mod signed_log;
 mod standing_answers;

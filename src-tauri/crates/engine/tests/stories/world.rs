@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, HostId, RequestKey, ServerId};
 use domain::policy::Policy;
 use domain::ports::{CallReply, Clock, Connector, Registry, ServerUnit, TokenCounter};
-use domain::server::{Server, ServerHealth};
+use domain::server::{Server, ServerAct, ServerHealth};
 use domain::task::input_request::{AnswerAction, Ask, RequestState};
 use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::Phase;
@@ -226,6 +227,18 @@ impl World {
     /// Waits until a server is up.
     pub(crate) async fn until_up(&self, server: ServerId) {
         self.until_true("up", || matches!(self.engine.health(server), ServerHealth::Up { .. })).await;
+    }
+
+    /// Ends or restarts a server for a person; returns which processes still run.
+    pub(crate) async fn act_on(&self, server: ServerId, act: ServerAct) -> Vec<u32> {
+        let (actor, subject) = (Actor::Person(person("ada")), Subject::Server(server));
+        let verb = match act {
+            ServerAct::End => Verb::ProcessEnded,
+            ServerAct::Restart => Verb::ServerRestarted,
+            ServerAct::Change => Verb::ServerChanged,
+        };
+        let asked = AuditEvent { at: self.now(), actor, verb, subject, note: "asked".into() };
+        self.engine.act_on_server(server, act, &person("ada"), asked).await.expect("it is recorded")
     }
 
     /// Lets time pass.

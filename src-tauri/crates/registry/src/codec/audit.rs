@@ -314,6 +314,7 @@ mod tests {
             Verb::ToolsSeen => 68,
             Verb::EpochBegun => 69,
             Verb::SignInFailed => 70,
+            Verb::ServerActEnded => 71,
         };
         for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

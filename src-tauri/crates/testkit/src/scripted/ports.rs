@@ -57,6 +57,8 @@ impl ScriptedServer {
         if let Some(error) = &state.connect {
             return Err(error.clone());
         }
+        // Whoever ends a child closes its connection; a core that is killed does not.
+        let is_resumed = state.keeps && state.connection.is_some();
         state.connections += 1;
         let id = ConnectionId::from_random(u128::from(state.connections));
         let (sender, events) = mpsc::channel(EVENTS_MAX);

@@ -73,6 +73,7 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   toolsSeen: "marked tools as seen",
   epochBegun: "went on from an old copy",
   signInFailed: "could not sign in",
+  serverActEnded: "reported what came of it",
 };
 
 /** All verbs by their labels, for choosing. */

@@ -1,7 +1,7 @@
 //! A server that runs: its log, how its requests go, and a person who ends or restarts it.
 //!
-//! What ends is told before a person decides (`servers.running`), and refused when more is open than was told. The audit row
-//! is written first: what cannot be recorded does not happen.
+//! What ends is told before a person decides (`servers.running`), and refused when more is open than was told. That it was
+//! asked for is recorded before it happens, and what came of it after that; the engine does both.
 
 use std::collections::BTreeMap;
 
@@ -54,10 +54,14 @@ pub struct ActOnServer {
 #[serde(rename_all = "camelCase")]
 pub struct ServerActed {
     pub name: String,
-    /// The processes that ran, and were ended.
+    /// The processes that ran, and were told to end.
     pub processes: Vec<u32>,
     /// Tasks that were open on it.
     pub open_tasks: u64,
+    /// Processes that were seen to run afterwards, the first of them; left out when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<u32>>")]
+    pub left: Vec<u32>,
 }
 
 impl Api {
@@ -194,9 +198,8 @@ impl Api {
             let pids = processes.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
             event.note = format!("{} {pids}, {}", server.name, count(open_tasks, "open task"));
         }
-        self.registry.record(vec![event]).await?;
-        live.engine.act_on_server(server.id, act, &caller.person).await;
-        Ok(ServerActed { name: server.name.clone(), processes, open_tasks })
+        let left = live.engine.act_on_server(server.id, act, &caller.person, event).await?;
+        Ok(ServerActed { name: server.name.clone(), processes, open_tasks, left })
     }
 
     async fn agent_names(&self) -> Result<BTreeMap<AgentId, String>, ApiError> {

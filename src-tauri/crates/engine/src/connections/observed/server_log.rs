@@ -131,6 +131,20 @@ impl ServerLog {
         }
     }
 
+    /// Number of the newest line; 0 when there was none yet.
+    pub(crate) fn newest(&self) -> u64 {
+        self.kept.lock().newest
+    }
+
+    /// How the process of this connection ended, if the log says so behind this line.
+    pub(crate) fn exit_after(&self, line: u64, seat: Option<AgentId>) -> Option<ProcessExit> {
+        let kept = self.kept.lock();
+        let newer = kept.entries.iter().skip_while(|entry| entry.number <= line);
+        newer
+            .filter(|entry| entry.seat == seat)
+            .find_map(|entry| if let LogEvent::Ended(exit) = &entry.what { Some(*exit) } else { None })
+    }
+
     /// At most `most` lines: the first ones after `after`, or the newest ones.
     pub(crate) fn page(&self, after: Option<u64>, most: usize) -> LogPage {
         let kept = self.kept.lock();
@@ -184,6 +198,27 @@ mod tests {
         assert_eq!(numbers(&page), [9, 10], "bytes bound it as well");
         let empty = log_of(3, usize::MAX, 0).page(Some(4), 100);
         assert_eq!((numbers(&empty), empty.first, empty.next), (vec![], 1, 1));
+    }
+
+    #[test]
+    fn the_exit_of_a_process_is_that_of_its_own_connection_behind_a_line() {
+        let log = log_of(100, usize::MAX, 1);
+        let agent = AgentId::from_random(1);
+        let ended = |code| ProcessNews::Ended(ProcessExit { code: Some(code), signal: None, is_ours: true });
+        let code = |line, seat| log.exit_after(line, seat).and_then(|exit| exit.code);
+        log.process(None, ended(1), Timestamp::EPOCH);
+        let line = log.newest();
+        assert_eq!((line, code(line, None)), (2, None), "what ended before is another end");
+        log.process(Some(agent), ended(2), Timestamp::EPOCH);
+        assert_eq!(
+            (code(line, None), code(line, Some(agent))),
+            (None, Some(2)),
+            "and so is that of an agent's process"
+        );
+        log.process(None, ended(3), Timestamp::EPOCH);
+        log.process(None, ProcessNews::Started { pid: 9 }, Timestamp::EPOCH);
+        log.process(None, ended(4), Timestamp::EPOCH);
+        assert_eq!(code(line, None), Some(3), "the first one behind the line");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A person ends the process of a server, or restarts it: the actor's part, and what of a server is running.
 //!
 //! A process is ended with its group, in the orderly way of every close (protocol.md §7.6). The next one is started only
-//! after it is gone, because two children of one server may share a lock or a port. Who may ask, and the audit row, are the
-//! api's.
+//! after it is gone, because two children of one server may share a lock or a port. What is recorded of it is in
+//! `server_acts.rs`.
 
 use std::sync::Arc;
 
@@ -11,9 +11,7 @@ use domain::server::{ServerAct, ServerAddress, ServerHealth};
 use domain::task::Home;
 use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
-use futures::future::join_all;
 
-use crate::connections::process_end;
 use crate::engine::Engine;
 use crate::servers::actor::ServerActor;
 use crate::servers::state::connection_tracker::ConnectionStage;
@@ -124,20 +122,6 @@ impl ServerActor {
 }
 
 impl Engine {
-    /// Ends or restarts all that runs of a server, and waits until what ran is gone, as far as one close takes.
-    pub async fn act_on_server(&self, id: ServerId, act: ServerAct, by: &PersonId) {
-        let core = &self.core;
-        self.note_server_act(id, act, by);
-        let connections = core.connections.of_server(id);
-        let gone = join_all(connections.iter().map(|connection| async move {
-            match connection.live() {
-                Some(live) => drop(process_end::end(core, connection, &live, act, by, None).await),
-                None => connection.request_act(act, by),
-            }
-        }));
-        gone.await;
-    }
-
     /// A person does this to a server: its log says so.
     pub fn note_server_act(&self, id: ServerId, act: ServerAct, by: &PersonId) {
         let core = &self.core;

@@ -137,14 +137,26 @@ pub(super) async fn act(act: Act, name: String, yes: bool, config: &Config, scre
         Act::End => "servers.end",
     };
     let acted: ServerActed = core.request(call, &ActOnServer { name, told_open_tasks: running.open_tasks }).await?;
+    let exit = if acted.left.is_empty() { DONE } else { Code::Failed.exit() };
     if screen.is_json() {
-        return screen.json(&acted);
+        screen.json(&acted)?;
+        return Ok(exit);
     }
-    screen.line(&match act {
-        Act::Restart => format!("Restarted `{}`.", acted.name),
-        Act::End => format!("Ended the process of `{}`. The next call starts it again.", acted.name),
-    });
-    Ok(DONE)
+    screen.line(&outcome(act, &acted));
+    Ok(exit)
+}
+
+fn outcome(act: Act, acted: &ServerActed) -> String {
+    let name = &acted.name;
+    let left: Vec<String> = acted.left.iter().map(u32::to_string).collect();
+    match (act, left.as_slice()) {
+        (Act::Restart, []) => format!("Restarted `{name}`."),
+        (Act::End, []) => format!("Ended the process of `{name}`. The next call starts it again."),
+        (Act::Restart | Act::End, [pid]) => format!("Process {pid} of `{name}` was told to end, and still runs."),
+        (Act::Restart | Act::End, pids) => {
+            format!("Processes {} of `{name}` were told to end, and still run.", pids.join(", "))
+        }
+    }
 }
 
 /// What ends, and with whom.
@@ -166,6 +178,15 @@ fn question(act: Act, name: &str, running: &ServerRunning) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_still_runs_is_told() {
+        let acted = |left| ServerActed { name: "files".into(), processes: vec![7], open_tasks: 0, left };
+        assert_eq!(outcome(Act::Restart, &acted(vec![])), "Restarted `files`.");
+        assert_eq!(outcome(Act::End, &acted(vec![8])), "Process 8 of `files` was told to end, and still runs.");
+        let both = outcome(Act::Restart, &acted(vec![8, 9]));
+        assert_eq!(both, "Processes 8, 9 of `files` were told to end, and still run.");
+    }
 
     #[test]
     fn a_line_of_a_server_never_looks_like_one_of_ours() {
