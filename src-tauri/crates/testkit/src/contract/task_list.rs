@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
 use domain::ports::{
@@ -139,6 +140,7 @@ pub(crate) async fn check(registry: &dyn Registry) {
     check_attention(registry).await;
     check_cancels(registry).await;
     check_user_data(registry).await;
+    check_decisions(registry).await;
     check_raw_messages(registry).await;
 }
 
@@ -407,6 +409,29 @@ async fn check_user_data(registry: &dyn Registry) {
     put("second half", Some(&half), 1_001).await.expect("put");
     assert_eq!(keys().await, [pair("second half", &half)], "by their size, too");
     assert_eq!(registry.newest_seq().await, newest, "the desk is no change of a task");
+}
+
+/// A decision and its audit rows are one change, also when it is over and taken away.
+async fn check_decisions(registry: &dyn Registry) {
+    let fact = |verb| {
+        let (at, actor) = (at(2_000), Actor::Person(PersonId::new("ada")));
+        vec![AuditEvent { at, actor, verb, subject: Subject::Store, note: String::new() }]
+    };
+    let before = registry.sinks().await.expect("sinks").last;
+    let lying = || async {
+        let items = registry.desk_list("decided").await.expect("the desk");
+        items.into_iter().map(|item| (item.key, item.value)).collect::<Vec<_>>()
+    };
+    registry.desk_decide("decided", "a", Some("1".into()), fact(Verb::ProcessEnded)).await.expect("decided");
+    assert_eq!(lying().await, [("a".to_owned(), "1".to_owned())]);
+    registry.desk_decide("decided", "a", None, fact(Verb::ServerActEnded)).await.expect("taken away");
+    assert!(lying().await.is_empty(), "what is over is gone");
+    let large = "x".repeat(super::policy().desk_value_bytes + 1);
+    let refused = registry.desk_decide("decided", "b", Some(large), fact(Verb::ProcessEnded)).await;
+    assert!(matches!(refused, Err(RegistryError::Other { .. })), "{refused:?}");
+    let rows = registry.audit_page(None, before, 10).await.expect("audit").rows;
+    let verbs: Vec<Verb> = rows.iter().map(|row| row.event.verb).collect();
+    assert_eq!(verbs, [Verb::ProcessEnded, Verb::ServerActEnded], "each has its row, and what was refused has none");
 }
 
 async fn check_raw_messages(registry: &dyn Registry) {

@@ -68,7 +68,6 @@ impl ScriptedServer {
             negotiated.session = Some(SessionKey::new(format!("child-{}", state.connections)));
         }
         let child = state.session_per_connection.then_some(4_711);
-        let is_resumed = state.keeps && state.connections > 1;
         drop(state);
         let upstream = Arc::new(ScriptedUpstream { server: self, id });
         Ok(Connected { id, upstream, negotiated, child, is_resumed, events: Box::pin(events) })
