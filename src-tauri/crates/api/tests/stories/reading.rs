@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::{Api, CALLS, CallEntry, Code};
 use domain::ports::Clock;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::scripted::PollReply;
 use testkit::token_counter::ByteTokenCounter;
 
@@ -143,6 +143,28 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             }
             (true, Err(error)) => panic!("`{name}` only reads, but says {error:?}"),
             (false, Ok(answer)) => panic!("`{name}` needs a core, but answers {answer}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_core_storage_is_judged_by_the_limits_that_people_set() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![PollReply::done()]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let lower = json!({"payloadBytes": 1, "agentPayloadBytes": 1, "serverPayloadBytes": 1});
+    let set = world.call("storage.set", lower).await;
+    let clock: Arc<dyn Clock> = world.clock.clone();
+    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
+    let read = async |call: &str| -> Value {
+        let text = alone.dispatch(&world.caller, call, "{}").await.expect("it can be read");
+        serde_json::from_str(&text).expect("it is JSON")
+    };
+    let (shown, checked) = (read("storage.show").await, read("doctor").await["storage"].clone());
+    for (from, told) in [("storage.show", shown), ("doctor", checked)] {
+        for what in ["limits", "builtIn", "due", "waitsUntil"] {
+            assert_eq!(told[what], set[what], "`{from}` says of `{what}` what the core says");
         }
     }
 }

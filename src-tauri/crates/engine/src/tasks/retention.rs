@@ -13,18 +13,13 @@ use domain::policy::RetentionPolicy;
 use domain::ports::{RegistryError, Removal};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::core::EngineCore;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::tasks::storage_limits::StorageLimits;
+use crate::tasks::storage_limits::{KEY, KIND, StorageLimits};
 use crate::tasks::stored_shares::StoredShares;
-
-/// Where the limits lie among what people keep.
-const KIND: &str = "storage";
-const KEY: &str = "limits";
 
 /// Limits of the moment, and what is stored as last summed up. Under one lock, which every call of an agent takes.
 struct StorageUse {
@@ -101,18 +96,8 @@ fn sure_limits(core: &EngineCore, limits: RetentionPolicy) -> RetentionPolicy {
 
 /// Reads the limits that people set.
 pub(crate) async fn read_limits(core: &EngineCore) -> Result<(), RegistryError> {
-    let kept = core.registry.desk_list(KIND).await?;
-    if let Some(item) = kept.iter().find(|item| item.key == KEY)
-        && let Ok(value) = serde_json::from_str::<Value>(&item.value)
-    {
-        let limits = StorageLimits::read(&value, &core.policy.retention, core.time.now());
-        match limits.limits().check() {
-            Ok(()) => core.retention.set_limits(limits),
-            Err(error) => {
-                tracing::warn!(%error, "the limits of storage that were set do not fit; the built-in ones hold")
-            }
-        }
-    }
+    let limits = StorageLimits::on_record(&*core.registry, &core.policy.retention, core.time.now()).await?;
+    core.retention.set_limits(limits);
     Ok(())
 }
 

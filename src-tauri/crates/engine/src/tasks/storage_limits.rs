@@ -6,9 +6,14 @@
 use std::time::Duration;
 
 use domain::policy::RetentionPolicy;
+use domain::ports::{Registry, RegistryError};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+
+/// Where the limits lie among what people keep.
+pub(super) const KIND: &str = "storage";
+pub(super) const KEY: &str = "limits";
 
 /// What was kept before a limit was lowered.
 #[derive(Debug, Clone)]
@@ -28,9 +33,33 @@ pub struct StorageLimits {
 
 impl StorageLimits {
     /// The limits before anybody set any.
-    #[must_use]
-    pub const fn built_in(set: RetentionPolicy) -> Self {
+    pub(crate) const fn built_in(set: RetentionPolicy) -> Self {
         Self { set, former: None }
+    }
+
+    /// The limits that people set, as the registry has them; the built-in ones where nobody set any, or where those that
+    /// were set do not fit together. A core and whoever reads the registry without one judge by the same.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn on_record(
+        registry: &dyn Registry,
+        built_in: &RetentionPolicy,
+        now: Timestamp,
+    ) -> Result<Self, RegistryError> {
+        let kept = registry.desk_list(KIND).await?;
+        let value = kept.iter().find(|item| item.key == KEY);
+        let Some(value) = value.and_then(|item| serde_json::from_str::<Value>(&item.value).ok()) else {
+            return Ok(Self::built_in(built_in.clone()));
+        };
+        let limits = Self::read(&value, built_in, now);
+        Ok(match limits.set.check() {
+            Ok(()) => limits,
+            Err(error) => {
+                tracing::warn!(%error, "the limits of storage that were set do not fit; the built-in ones hold");
+                Self::built_in(built_in.clone())
+            }
+        })
     }
 
     /// The limits as they are set.

@@ -118,8 +118,10 @@ impl Api {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn storage_show(&self, _caller: &Caller, _input: Nothing) -> Result<StorageDto, ApiError> {
-        let built_in = || StorageLimits::built_in(self.policy.retention.clone());
-        let limits = self.engine().map_or_else(built_in, engine::Engine::storage_limits);
+        let limits = match self.engine() {
+            Some(engine) => engine.storage_limits(),
+            None => StorageLimits::on_record(&*self.registry, &self.policy.retention, self.now()).await?,
+        };
         self.storage_by(&limits).await
     }
 
