@@ -57,6 +57,8 @@ fn an_export_is_verified_without_taskwarden_and_each_change_of_it_is_found() {
     let found = verify(&hashes, &["--anchor", text(&anchor)]);
     assert_eq!(found.code, Some(0), "{found:?}");
     assert!(found.out.contains("agrees with the rows"), "a proof of consistency is in the file: {}", found.out);
+    let told = home.ok(&["audit", "verify", text(&hashes), "--anchor", text(&anchor), "--json"]).json();
+    assert_eq!((&told["verdict"], &told["anchors"][0]["state"]), (&"verified".into(), &"agrees".into()), "{told}");
 
     let whole = lines(&stubs);
     let row = whole.iter().position(|line| line.starts_with("{\"row\"")).expect("a row");
@@ -103,6 +105,10 @@ fn a_table_for_a_spreadsheet_has_the_rows_that_match_and_claims_to_prove_nothing
     assert!(refused.code == Some(2) && refused.err.contains("--gaps"), "{refused:?}");
     let found = verify(&file, &[]);
     assert_eq!(found.code, Some(4), "there is nothing to verify: {found:?}");
+    let found = home.run(&["audit", "verify", text(&file), "--json"]);
+    assert_eq!(found.code, Some(4), "the command ends as the program does: {found:?}");
+    let error: serde_json::Value = serde_json::from_str(&found.err).expect("the error is one JSON object");
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("no export")), "{error}");
 }
 
 #[test]

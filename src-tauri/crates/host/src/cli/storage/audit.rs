@@ -12,6 +12,7 @@ mod export_file;
 pub(crate) mod list;
 mod report;
 mod sinks;
+mod verified_export;
 mod verify;
 
 use clap::Subcommand;

@@ -1,9 +1,7 @@
 //! `taskwarden audit verify`: the rows and checkpoints of the registry, or an export, and anchors for either.
 //!
-//! An export is checked in this process, as `taskwarden-verify` does it, and needs no core.
+//! An export needs no core; `verified_export.rs` checks it.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use api::calls::core::anchors::CompareNotes;
@@ -18,9 +16,9 @@ use api::{ApiError, Code};
 use clap::Args;
 use serde::Serialize;
 use verify::anchor::{Anchor, parse_anchors};
-use verify::export::{ExportProblem, Trust, check_export};
+use verify::export::Trust;
 
-use super::checkpoint;
+use super::{checkpoint, verified_export};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
 use crate::cli::output::screen::Screen;
@@ -72,7 +70,10 @@ struct AnchorCompared {
 pub(super) async fn run(args: VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
     let anchors = args.anchor.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     match &args.file {
-        Some(file) => export(file, anchors.into_iter().flatten().collect(), args.epoch, screen),
+        Some(file) => {
+            let anchors = anchors.into_iter().flatten().collect();
+            verified_export::check(file, &Trust { anchors, epoch: args.epoch, ..Trust::default() }, screen)
+        }
         None => log(anchors, &args, config, screen).await,
     }
 }
@@ -90,27 +91,6 @@ fn read(path: &Path) -> Result<Vec<Anchor>, ApiError> {
     };
     let anchors = parse_anchors(&path.display().to_string(), &text).map_err(|fault| unread(path, fault))?;
     if anchors.is_empty() { Err(unread(path, "no checkpoint is in it")) } else { Ok(anchors) }
-}
-
-fn export(file: &Path, anchors: Vec<Anchor>, epoch: Option<u32>, screen: &Screen) -> CommandResult {
-    let opened = File::open(file).map_err(|error| {
-        ApiError::new(
-            Code::Usage,
-            format!("`{}` cannot be read: {error}", file.display()),
-            "Give a file that `taskwarden audit export` wrote.",
-        )
-    })?;
-    match check_export(BufReader::new(opened), &Trust { anchors, epoch, ..Trust::default() }) {
-        Ok(verdict) => {
-            screen.line(verdict.to_string().trim_end());
-            Ok(verdict.exit_code())
-        }
-        Err(problem @ (ExportProblem::Read(_) | ExportProblem::NoExport(_))) => Err(ApiError::new(
-            Code::Usage,
-            format!("`{}`: {problem}", file.display()),
-            "Give a file that `taskwarden audit export` wrote with `--format jsonl`.",
-        )),
-    }
 }
 
 async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, screen: &Screen) -> CommandResult {
@@ -198,11 +178,11 @@ fn report_receipts(found: &ReceiptsVerifiedDto) -> String {
 /// Texts that are gone. The hashes hold without them, so this breaks nothing; Taskwarden erases none by itself.
 fn report_erased(erased: u64, first: u64) -> String {
     let texts = if erased == 1 {
-        format!("The text of row {first} was erased")
+        format!("The text of row {first} was erased.")
     } else {
-        format!("The text of {} was erased, the first is row {first}", count(erased, "row"))
+        format!("The text of {} was erased; the first is row {first}.", count(erased, "row"))
     };
-    format!("{texts}: it is missing, and no row of the log says who erased it.")
+    format!("{texts} It is missing, and no row of the log says who erased it.")
 }
 
 async fn compare(
@@ -297,5 +277,12 @@ mod tests {
         };
         assert_eq!(report(&found, true), "The audit log is intact: 485 rows verified, up to row 485.");
         assert_eq!(report(&found, false), "The hashes of the rows fit each other: 485 rows verified, up to row 485.");
+    }
+
+    #[test]
+    fn erased_texts_are_told_in_the_words_of_the_window() {
+        let missing = "It is missing, and no row of the log says who erased it.";
+        assert_eq!(report_erased(1, 7), format!("The text of row 7 was erased. {missing}"));
+        assert_eq!(report_erased(12, 7), format!("The text of 12 rows was erased; the first is row 7. {missing}"));
     }
 }
