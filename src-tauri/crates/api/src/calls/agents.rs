@@ -7,13 +7,15 @@
 pub mod connection_check;
 pub mod new_token;
 
+use std::collections::HashSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::budget::window::CountingSettings;
 use domain::client::learned_timeout::LearnedTimeout;
-use domain::ids::AgentId;
+use domain::ids::{AgentId, HandleId};
 use domain::ports::{AgentUnit, TaskListQuery};
 use domain::server::pause::PauseSubject;
 use domain::task::figures::TaskTally;
@@ -92,9 +94,9 @@ pub struct RevokeAgent {
 #[serde(rename_all = "camelCase")]
 pub struct AgentRevoked {
     pub agent: AgentFacts,
-    /// Tasks of it that were asked to stop.
+    /// Tasks of it that are asked to cancel because of this. Those that were asked before are not asked again.
     pub stopped: u64,
-    /// What became of each of them so far, at most a page.
+    /// What became so far of each task that was open, also of those that were asked before; at most a page.
     pub stops: Vec<CancelOutcomeDto>,
     /// Entries of agent programs that still connect as it.
     pub left: Vec<LeftEntries>,
@@ -185,8 +187,12 @@ impl Api {
         let reason = self.bounded_reason(input.reason.as_deref())?;
         let since = self.registry.newest_seq().await?;
         let open = TaskListQuery { agents: vec![agent.id], open: Some(true), ..TaskListQuery::default() };
-        let ids = self.registry.matching_ids(open, self.policy.asking.stops_max).await?;
+        let mut ids = self.registry.matching_ids(open.clone(), self.policy.asking.stops_max).await?;
         let stopped = live.engine.revoke_agent(agent.id, caller.person.clone(), reason).await?;
+        // Calls that had no row before have one now.
+        let known: HashSet<HandleId> = ids.iter().copied().collect();
+        let after = self.registry.matching_ids(open, self.policy.asking.stops_max).await?;
+        ids.extend(after.into_iter().filter(|id| !known.contains(id)));
         let shown = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
         let asked = ids.into_iter().take(shown).map(|id| (id, Ok(()))).collect();
         let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;

@@ -11,7 +11,7 @@ use domain::ports::{Abilities, ArgumentsDigest};
 use domain::task::payload::Payload;
 use engine::{AgentCall, CallOutcome, HangUp};
 use serde_json::{Value, json};
-use testkit::scripted::PollReply;
+use testkit::scripted::{OnCancel, PollReply};
 
 use crate::reader::Reader;
 use crate::world::{World, descendant};
@@ -160,6 +160,26 @@ async fn revoking_an_agent_stops_what_it_started_and_says_what_became_of_it() {
     let shown = world.call("tasks.show", json!({"id": task})).await;
     assert_eq!(shown["intent"]["kind"], "revoked", "{shown}");
     assert_eq!(shown["intent"]["reason"], "enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn revoking_an_agent_tells_also_of_open_tasks_that_were_asked_before() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    world.server.on_cancel(OnCancel::Ignore);
+    let mut tasks = Vec::new();
+    for (tool, task) in [("build", "t1"), ("deploy", "t2")] {
+        world.server.reply_task(tool, task, vec![PollReply::working()]);
+        tasks.push(handle(&world, id, tool).await);
+    }
+    world.call("tasks.cancel", json!({"ids": [tasks[0]]})).await;
+    let revoked = world.call("agents.revoke", json!({"agent": "claude"})).await;
+    assert_eq!(revoked["stopped"], 1, "one is asked because of this: {revoked}");
+    let mut told: Vec<&str> =
+        revoked["stops"].as_array().expect("a list").iter().filter_map(|stop| stop["id"].as_str()).collect();
+    told.sort_unstable();
+    tasks.sort_unstable();
+    assert_eq!(told, tasks, "what becomes of both is told");
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use api::calls::tasks::cancel::CancelList;
 use api::dto::task::facts::CancelStateDto;
 use api::dto::{AgentFacts, moment};
 use api::format::time;
+use api::format::tokens::grouped;
 use api::{ApiError, Code};
 use clap::Subcommand;
 
@@ -116,17 +117,29 @@ async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config
     }
     screen.line(&format!("Agent `{name}` no longer has access."));
     left_entries::print("connect as it", &revoked.left, screen);
-    if revoked.stopped == 0 {
-        screen.line("It had no open tasks.");
+    let listed = u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX);
+    screen.line(&asked(revoked.stopped, listed));
+    if revoked.stopped == 0 && listed == 0 {
         return Ok(DONE);
     }
-    screen.line(&format!("Cancelling {}:", time::count(revoked.stopped, "open task")));
-    let hidden = revoked.stopped.saturating_sub(u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX));
+    let hidden = revoked.stopped.saturating_sub(listed);
     let ended = cancel::report(CancelList { stops: revoked.stops }, false, &core, config, screen).await?;
     if hidden > 0 {
         screen.note(&format!("{hidden} more: taskwarden tasks list --agent {name}"));
     }
     Ok(ended)
+}
+
+/// How many open tasks the agent had, and how many of them are asked to cancel now: the head of the list of all of them.
+fn asked(now: u64, listed: u64) -> String {
+    let open = time::count(listed.max(now), "open task");
+    match now {
+        0 if listed == 0 => "It had no open tasks.".into(),
+        0 => format!("It had {open}, which had been asked to cancel before:"),
+        now if now >= listed => format!("Cancelling {open}:"),
+        1 => format!("It had {open}. 1 is asked to cancel now; the others had been asked before:"),
+        now => format!("It had {open}. {} are asked to cancel now; the others had been asked before:", grouped(now)),
+    }
 }
 
 async fn confirm(name: &str, core: &CoreClient, screen: &Screen) -> Result<(), ApiError> {
@@ -138,4 +151,19 @@ async fn confirm(name: &str, core: &CoreClient, screen: &Screen) -> Result<(), A
     let tasks = time::count(agent.open_tasks, "open task");
     let question = format!("Revoke the access of `{}` and cancel {tasks}?", agent.name);
     prompt::confirm(&question, &format!("agent `{}` was not revoked", agent.name), screen).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_revocation_counts_the_tasks_that_are_listed_below_it() {
+        assert_eq!(asked(0, 0), "It had no open tasks.");
+        assert_eq!(asked(3, 3), "Cancelling 3 open tasks:");
+        assert_eq!(asked(1, 16), "It had 16 open tasks. 1 is asked to cancel now; the others had been asked before:");
+        assert_eq!(asked(2, 16), "It had 16 open tasks. 2 are asked to cancel now; the others had been asked before:");
+        assert_eq!(asked(0, 16), "It had 16 open tasks, which had been asked to cancel before:");
+        assert_eq!(asked(700, 500), "Cancelling 700 open tasks:", "a list is a page, and the head counts all");
+    }
 }
