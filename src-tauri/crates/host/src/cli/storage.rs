@@ -10,6 +10,7 @@ use api::calls::Nothing;
 use api::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned};
 use api::dto::core::storage::RemovalDto;
 use api::dto::{StorageDto, moment};
+use api::format::size::bytes;
 use api::format::time::{self, count, span_ms};
 use api::format::tokens::grouped;
 use api::{ApiError, Code};
@@ -182,7 +183,7 @@ async fn clean(yes: bool, compact: bool, config: &Config, screen: &Screen) -> Co
         if screen.is_json() {
             screen.json(&StorageCleaned { removed: before.due, storage: before })?;
         } else {
-            screen.line("Nothing exceeds the limits. `taskwarden storage` shows them.");
+            screen.line(&nothing_due(&before));
         }
         return Ok(DONE);
     }
@@ -222,14 +223,6 @@ fn removal(of: &RemovalDto) -> String {
         parts.push(count(of.audit_rows, "audit row"));
     }
     if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
-}
-
-fn bytes(of: u64) -> String {
-    match (of >> 20, of >> 10) {
-        (0, 0) => format!("{of} B"),
-        (0, kib) => format!("{kib} KiB"),
-        (mib, _) => format!("{} MiB", grouped(mib)),
-    }
 }
 
 fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
@@ -298,21 +291,78 @@ fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
 /// What exceeds the limits, when it goes, and what can be done.
 fn exceeds(shown: &StorageDto) -> String {
     if is_nothing(&shown.due) {
-        return "Nothing exceeds the limits.".into();
+        return stuck(shown).unwrap_or_else(|| "Nothing exceeds the limits.".into());
     }
     let what = format!("Exceeds the limits: {}.", removal(&shown.due));
-    match waits_until(shown) {
+    let due = match waits_until(shown) {
         Some(until) => format!(
             "{what}\nNothing is removed because of the lower limits before {until}: until then, \
              `taskwarden storage set` with the earlier limits keeps everything. `taskwarden storage clean` removes it now."
         ),
         None => format!("{what} `taskwarden storage clean` removes it now."),
+    };
+    match stuck(shown) {
+        Some(stuck) => format!("{due}\n{stuck}"),
+        None => due,
     }
+}
+
+/// What exceeds a limit and cannot be removed, and what can be done: the words of `doctor`.
+fn stuck(shown: &StorageDto) -> Option<String> {
+    shown.stuck().map(|stuck| format!("Exceeds the limits: {}. {}", stuck.message, stuck.cure))
+}
+
+/// Why a clean-up removes nothing.
+fn nothing_due(shown: &StorageDto) -> String {
+    stuck(shown).unwrap_or_else(|| "Nothing exceeds the limits. `taskwarden storage` shows them.".into())
 }
 
 #[cfg(test)]
 mod tests {
+    use api::dto::core::storage::{StorageLimitsDto, StoredDto, StoredKindDto};
+    use domain::policy::RetentionPolicy;
+
     use super::*;
+
+    /// Nothing that clean-up would remove, and this of tasks that no limit removes.
+    fn kept(rows: u64, bytes: u64) -> StorageDto {
+        let policy = RetentionPolicy { tasks: 1_000, payload_bytes: 4 << 20, ..RetentionPolicy::default() };
+        let limits = StorageLimitsDto::from(&policy);
+        StorageDto {
+            file_bytes: 0,
+            free_bytes: 0,
+            shrinks: true,
+            reserve_bytes: 0,
+            reserve_wanted_bytes: 0,
+            oldest_task: None,
+            stored: StoredDto { kept_tasks: StoredKindDto { rows, bytes: Some(bytes) }, ..StoredDto::default() },
+            content_bytes: bytes,
+            removed_segments: 0,
+            limits: limits.clone(),
+            built_in: limits,
+            due: RemovalDto::default(),
+            waits_until: None,
+        }
+    }
+
+    #[test]
+    fn what_is_above_a_limit_and_cannot_be_removed_is_told_with_why_and_what_to_do() {
+        assert_eq!(exceeds(&kept(1_000, 4 << 20)), "Nothing exceeds the limits.");
+        let why = "cannot be removed while the tasks are open, held, unanswered or undelivered.";
+        for (shown, what, option) in [
+            (kept(1_001, 0), "1,001 tasks of at most 1,000", "--tasks"),
+            (kept(9, 5 << 20), "5 MiB of contents of tasks, of at most 4 MiB,", "--payload-size"),
+        ] {
+            let stuck = shown.stuck().expect("it is above a limit");
+            assert!(stuck.cure.ends_with(&format!("`taskwarden storage set {option}`.")), "{}", stuck.cure);
+            for told in [exceeds(&shown), nothing_due(&shown)] {
+                assert_eq!(told, format!("Exceeds the limits: {what} {why} {}", stuck.cure));
+            }
+            let due = RemovalDto { tasks: 1, ..RemovalDto::default() };
+            let both = exceeds(&StorageDto { due, ..shown });
+            assert!(both.contains("1 task with everything") && both.contains(why), "both are told: {both}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

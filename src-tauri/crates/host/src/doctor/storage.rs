@@ -56,17 +56,8 @@ fn stored(facts: &CoreFacts) -> Finding {
         grouped(kept.rows),
         count(storage.stored.audit.rows, "audit row"),
     );
-    let option = if kept_bytes > storage.limits.payload_bytes {
-        Some("--payload-size")
-    } else {
-        (kept.rows > storage.limits.tasks).then_some("--tasks")
-    };
-    if let Some(option) = option {
-        let cure = format!(
-            "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
-             `taskwarden storage set {option}`."
-        );
-        return Finding::broken("storage", message, cure);
+    if let Some(stuck) = storage.stuck() {
+        return Finding::broken("storage", format!("{}: {message}", stuck.message), stuck.cure);
     }
     if !storage.shrinks {
         let message = format!("{message}; free space is not returned to the disk");
