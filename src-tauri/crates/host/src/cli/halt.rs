@@ -16,6 +16,7 @@ use api::dto::halt::{
 use api::format::time::count;
 use api::{ApiError, Code};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::input::control_token::TokenFileArg;
 use super::input::prompt;
@@ -93,8 +94,7 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
         if let Some(program) = program {
             return control_calls::show_halt(&program, screen).await;
         }
-        let shown = CoreClient::attach_or_read(config).await?.request("halts.show", &Nothing {}).await?;
-        return print(&shown, screen);
+        return show(config, screen).await;
     };
     let tools = command.tools.iter().map(|text| tool(text)).collect::<Result<Vec<_>, _>>()?;
     if !command.yes {
@@ -113,9 +113,53 @@ pub(crate) async fn run(command: HaltArgs, config: &Config, screen: &Screen) -> 
     }
 }
 
-/// After a second attempt that asked nothing.
-const NOTHING_TO_ASK: &str =
-    "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked.";
+/// Why a second attempt asked nothing.
+fn nothing_to_ask(counts: &HaltedTaskCounts) -> String {
+    let why = if counts.not_confirmed > 0 {
+        "a call without a task is asked only once, and what is lost cannot be asked"
+    } else if counts.requested + counts.acknowledged > 0 {
+        "the servers that were asked may still answer"
+    } else if counts.open > 0 {
+        "this halt asked no task to cancel; `taskwarden halt --reason TEXT --scope running` does"
+    } else if counts.confirmed > 0 {
+        "every task that this halt covers has ended"
+    } else {
+        "this halt covers no task"
+    };
+    format!("Nothing could be asked again: {why}.")
+}
+
+/// What is halted. Without a core, a file `HALT` that is there halts all calls as soon as one starts.
+async fn show(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let shown: HaltShown = core.request("halts.show", &Nothing {}).await?;
+    let file = config.paths.halt_file();
+    if !core.is_read_only() || file.symlink_metadata().is_err() {
+        return print(&shown, screen);
+    }
+    let halt_file = file.display().to_string();
+    if screen.is_json() {
+        return screen.json(&HaltComing { shown: &shown, halt_file });
+    }
+    if shown.is_in_force() {
+        print(&shown, screen)?;
+    } else {
+        screen.line("Nothing is halted yet.");
+    }
+    let file = one_line(&halt_file);
+    screen.line(&format!("The file `{file}` will halt all calls when the core starts. Remove it if that is not wanted."));
+    Ok(DONE)
+}
+
+/// What `halt --json` prints without a core when the file `HALT` is there.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HaltComing<'a> {
+    #[serde(flatten)]
+    shown: &'a HaltShown,
+    /// The file that halts all calls when the core starts.
+    halt_file: String,
+}
 
 async fn retry(config: &Config, screen: &Screen) -> CommandResult {
     let core = CoreClient::attach(config)?;
@@ -123,11 +167,12 @@ async fn retry(config: &Config, screen: &Screen) -> CommandResult {
     if screen.is_json() {
         return screen.json(&retried);
     }
+    let shown: HaltShown = core.request("halts.show", &Nothing {}).await?;
     screen.line(&match retried.asked {
-        0 => NOTHING_TO_ASK.into(),
+        0 => nothing_to_ask(&shown.halt.as_ref().map(|halt| halt.counts).unwrap_or_default()),
         asked => format!("Asked {} again to cancel.", count(asked, "task")),
     });
-    print(&core.request("halts.show", &Nothing {}).await?, screen)
+    print(&shown, screen)
 }
 
 pub(crate) async fn resume(command: ResumeArgs, config: &Config, screen: &Screen) -> CommandResult {
@@ -248,7 +293,7 @@ fn sentence(order: &HaltOrderDto) -> String {
     };
     let words = |effects: &[HaltEffectDto]| effects.iter().map(|effect| effect_word(*effect)).collect::<Vec<_>>();
     let in_force = match words(&order.in_force) {
-        none if none.is_empty() => "all of it goes on again".to_owned(),
+        none if none.is_empty() => "nothing of it is in force any more".to_owned(),
         some => format!("halted: {}", some.join(", ")),
     };
     let reason = if order.reason.is_empty() { String::new() } else { format!(": \"{}\"", one_line(&order.reason)) };
@@ -302,6 +347,21 @@ fn row(task: &HaltedTaskDto, screen: &Screen) -> Vec<table::TableCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_attempt_that_asks_nothing_says_why_by_what_the_halt_covers() {
+        let none = HaltedTaskCounts::default();
+        for (counts, why) in [
+            (none, "this halt covers no task."),
+            (HaltedTaskCounts { confirmed: 3, ..none }, "every task that this halt covers has ended."),
+            (HaltedTaskCounts { open: 1, confirmed: 3, ..none }, "this halt asked no task to cancel;"),
+            (HaltedTaskCounts { requested: 1, open: 1, ..none }, "the servers that were asked may still answer."),
+            (HaltedTaskCounts { not_confirmed: 1, requested: 1, ..none }, "a call without a task is asked only once"),
+        ] {
+            let told = nothing_to_ask(&counts);
+            assert!(told.starts_with(&format!("Nothing could be asked again: {why}")), "{told}");
+        }
+    }
 
     #[test]
     fn a_tool_is_named_with_its_server() {

@@ -85,6 +85,10 @@ fn the_file_halts_all_calls_once_and_is_put_aside() {
 
     // A folder of that name does the same, and a core that starts obeys before it serves anybody.
     fs::create_dir(&file).expect("the folder is made");
+    let told = home.ok(&["halt"]).out;
+    assert!(told.contains("Nothing is halted yet.") && told.contains("will halt all calls"), "said before: {told}");
+    let told = halt(&home);
+    assert_eq!((&told["halt"], &told["haltFile"]), (&Value::Null, &file.to_str().into()), "{told}");
     let _core = home.serve();
     assert!(halt(&home)["halt"].is_object(), "halted from the start");
     let kept = fs::read_dir(home.data()).expect("the data folder").flatten();
