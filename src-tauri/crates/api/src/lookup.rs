@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use domain::ids::{AgentId, ControlTokenId, HandleId, ServerId};
 use domain::server::Server;
+use domain::server::halt::HaltedBy;
 use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -183,6 +184,18 @@ impl Api {
             names.control.extend(tokens.into_iter().map(|token| (token.id, token.name)));
         }
         Ok(names.control.entry(id).or_insert_with(|| id.to_string()).clone())
+    }
+
+    /// The name of the control token that gave an order to stop; `None` when a person gave it.
+    pub(crate) async fn token_name_of(
+        &self,
+        by: &HaltedBy,
+        names: &mut Names,
+    ) -> Result<Option<String>, ApiError> {
+        match by {
+            HaltedBy::Control(id) => self.control_name(*id, names).await.map(Some),
+            HaltedBy::Person(_) => Ok(None),
+        }
     }
 
     /// A server's name; also that of a removed one, whose tasks stay for the record.

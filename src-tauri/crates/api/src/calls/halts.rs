@@ -319,6 +319,10 @@ impl Api {
             in_force: order.effects.iter().filter(|effect| order.has(**effect)).map(|one| (*one).into()).collect(),
             at: iso(order.at),
             by: order.by.as_ref().map(ToString::to_string),
+            by_name: match &order.by {
+                Some(by) => self.token_name_of(by, names).await?,
+                None => None,
+            },
             reason: order.reason.clone(),
         })
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
+use domain::server::halt::HaltedBy;
 use domain::server::pause::{Pause, PauseRefused, PauseSubject, SendWaiting};
 use domain::task::TaskHandle;
 use engine::{EngineError, StartPause};
@@ -192,7 +193,13 @@ impl Api {
         let engine = self.engine()?;
         let pause = engine.pause_of(subject)?;
         let waiting = engine.waiting_calls(subject).len();
-        Some(PauseDto::of(&pause, self.beside_pause(&pause, name.to_owned(), waiting)))
+        let tokens = engine.control_tokens();
+        let by_name = match &pause.by {
+            HaltedBy::Control(id) => tokens.iter().find(|token| token.id == *id).map(|token| token.name.clone()),
+            HaltedBy::Person(_) => None,
+        };
+        let beside = self.beside_pause(&pause, name.to_owned(), waiting);
+        Some(PauseDto::of(&pause, PauseContext { by_name, ..beside }))
     }
 
     pub(crate) async fn pauses_in_force(&self) -> Result<Vec<Pause>, ApiError> {
@@ -216,16 +223,18 @@ impl Api {
             PauseSubject::Agent(id) => self.agent_name(id, names).await?,
             PauseSubject::Server(id) => self.server_name(id, names).await?,
         };
-        Ok(PauseDto::of(pause, self.beside_pause(pause, name, waiting)))
+        let by_name = self.token_name_of(&pause.by, names).await?;
+        Ok(PauseDto::of(pause, PauseContext { by_name, ..self.beside_pause(pause, name, waiting) }))
     }
 
+    /// All but the name of a control token.
     fn beside_pause(&self, pause: &Pause, name: String, waiting: usize) -> PauseContext {
         let must_choose = waiting > 0 && pause.needs_choice(self.now(), self.policy.control.pauses.choice_after);
         let processes = match pause.subject {
             PauseSubject::Agent(_) => None,
             PauseSubject::Server(id) => self.engine().map(|engine| engine.frozen_processes(id)),
         };
-        PauseContext { name, waiting, must_choose, processes }
+        PauseContext { name, by_name: None, waiting, must_choose, processes }
     }
 
     /// Calls that wait for the end of this pause, in their order.

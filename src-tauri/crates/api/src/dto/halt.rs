@@ -128,8 +128,12 @@ pub struct HaltOrderDto {
     /// What of it is in force.
     pub in_force: Vec<HaltEffectDto>,
     pub at: String,
-    /// Null for the file `HALT`, which any program can make.
+    /// Null for the file `HALT`, which any program can make; `control:ctl_…` for a supervisor program.
     pub by: Option<String>,
+    /// The name of that program's control token; left out for a person.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub by_name: Option<String>,
     pub reason: String,
 }
 

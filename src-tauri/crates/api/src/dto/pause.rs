@@ -109,6 +109,10 @@ pub struct PauseDto {
     pub since: String,
     /// Who paused it: a person, or `control:ctl_…` for a supervisor program.
     pub by: String,
+    /// The name of that program's control token; left out for a person.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub by_name: Option<String>,
     pub reason: String,
     /// Results that arrive for the agent are held.
     pub holds_results: bool,
@@ -128,6 +132,8 @@ pub struct PauseDto {
 pub(crate) struct PauseContext {
     /// The name of the agent or server.
     pub(crate) name: String,
+    /// The name of the control token that paused it; `None` for a person.
+    pub(crate) by_name: Option<String>,
     pub(crate) waiting: usize,
     pub(crate) must_choose: bool,
     pub(crate) processes: Option<FrozenProcesses>,
@@ -135,7 +141,7 @@ pub(crate) struct PauseContext {
 
 impl PauseDto {
     pub(crate) fn of(pause: &Pause, beside: PauseContext) -> Self {
-        let PauseContext { name, waiting, must_choose, processes } = beside;
+        let PauseContext { name, by_name, waiting, must_choose, processes } = beside;
         let (agent, server) = match pause.subject {
             PauseSubject::Agent(_) => (Some(name), None),
             PauseSubject::Server(_) => (None, Some(name)),
@@ -146,6 +152,7 @@ impl PauseDto {
             server,
             since: iso(pause.at),
             by: pause.by.to_string(),
+            by_name,
             reason: pause.reason.clone(),
             holds_results: pause.holds_results,
             waiting: u64::try_from(waiting).unwrap_or(u64::MAX),

@@ -10,6 +10,7 @@ use api::calls::control_tokens::{
 use api::dto::moment;
 use api::format::time;
 use clap::{Args, Subcommand};
+use domain::time::Timestamp;
 
 use super::halt::tool;
 use super::input::run_time::span;
@@ -139,16 +140,29 @@ async fn list(config: &Config, screen: &Screen) -> CommandResult {
         return Ok(DONE);
     }
     let layout = TableLayout {
-        header: &["NAME", "STATE", "SCOPES", "REACHES", "TASKS", "UNTIL"],
+        header: &["NAME", "STATE", "SCOPES", "REACHES", "TASKS", "UNTIL", "ID"],
         cut: &["REACHES"],
-        spare: &["TASKS", "UNTIL"],
+        spare: &["TASKS", "ID", "UNTIL"],
     };
-    table::print(screen, layout, list.tokens.iter().map(row).collect());
+    let now = sentences::now();
+    table::print(screen, layout, list.tokens.iter().map(|token| row(token, now)).collect());
+    if list.tokens.iter().any(|token| waits_for_clock(token, now)) {
+        screen.note(CLOCK_BEHIND);
+    }
     Ok(DONE)
 }
 
-fn row(token: &ControlTokenFacts) -> Vec<TableCell> {
-    let now = sentences::now();
+/// Why a token that ends at a time opens nothing yet.
+const CLOCK_BEHIND: &str = "The clock of this machine stands before the time when a token was made, so nobody knows whether \
+                            its time is over. It opens nothing until the clock is right.";
+
+/// Whether it is not in force only because the clock stands before the moment when it was made.
+fn waits_for_clock(token: &ControlTokenFacts, now: Timestamp) -> bool {
+    let is_timed = token.until.is_some() && token.revoked_at.is_none();
+    is_timed && !token.in_force && moment(&token.created_at).is_some_and(|created| now < created)
+}
+
+fn row(token: &ControlTokenFacts, now: Timestamp) -> Vec<TableCell> {
     let until = token.until.as_deref().and_then(moment).filter(|_| token.revoked_at.is_none());
     let is_past = until.is_some_and(|until| until <= now);
     vec![
@@ -157,6 +171,7 @@ fn row(token: &ControlTokenFacts) -> Vec<TableCell> {
             (Some(_), _) => toned("revoked", AnsiColor::Red),
             (None, true) => toned("in force", AnsiColor::Green),
             (None, false) if is_past => toned("time is over", AnsiColor::Yellow),
+            (None, false) if waits_for_clock(token, now) => toned("clock is behind", AnsiColor::Yellow),
             // The core decides by its own clock, which may have been set back.
             (None, false) => toned("not in force", AnsiColor::Yellow),
         },
@@ -168,6 +183,7 @@ fn row(token: &ControlTokenFacts) -> Vec<TableCell> {
             Some(until) if is_past => time::ago(until, now),
             Some(until) => format!("{} left", time::span(until.since(now))),
         }),
+        text(token.id.clone()),
     ]
 }
 
@@ -190,4 +206,39 @@ fn reach_words(token: &ControlTokenFacts) -> String {
         (None, _) => {}
     }
     if parts.is_empty() { "all tasks".to_owned() } else { format!("tasks {}", parts.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_is_not_in_force_because_the_clock_is_behind_is_told_apart() {
+        let made = Timestamp::from_millis(1_795_780_800_000);
+        let token = |in_force: bool, until: Option<Timestamp>| ControlTokenFacts {
+            id: "ctl_1".into(),
+            name: "night-watch".into(),
+            scopes: vec!["read".into()],
+            agents: Vec::new(),
+            servers: Vec::new(),
+            tools: Vec::new(),
+            own_tasks: false,
+            held_by: None,
+            per_call: 20,
+            per_hour: 100,
+            needs_reason: false,
+            needs_plan: false,
+            by: "ada".into(),
+            created_at: made.to_string(),
+            until: until.map(|until| until.to_string()),
+            revoked_at: None,
+            in_force,
+        };
+        let timed = token(false, Some(made.shifted(60_000)));
+        assert!(waits_for_clock(&timed, made.shifted(-1_000)), "the clock stands before it was made");
+        assert!(!waits_for_clock(&timed, made.shifted(120_000)), "its time is over");
+        assert!(!waits_for_clock(&token(true, None), made.shifted(-1_000)), "one without an end is in force");
+        let revoked = ControlTokenFacts { revoked_at: Some(made.to_string()), ..timed };
+        assert!(!waits_for_clock(&revoked, made.shifted(-1_000)), "a revoked one waits for nothing");
+    }
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::input::control_token::TokenFileArg;
 use super::input::prompt;
 use super::output::screen::Screen;
-use super::output::sentences::{one_line, short_id};
+use super::output::sentences::{one_line, ordered_by, short_id};
 use super::output::table::{self, TableLayout, text};
 use crate::app::core_client::CoreClient;
 use crate::cli::output::exit_code::{CommandResult, DONE};
@@ -284,7 +284,8 @@ pub(crate) fn counted_tasks(counts: &HaltedTaskCounts) -> Option<String> {
 
 /// `Halted by ada at …: everything (calls, running, requests) — wrong month`
 fn sentence(order: &HaltOrderDto) -> String {
-    let by = order.by.as_deref().map_or_else(|| "the file HALT".to_owned(), one_line);
+    let named = |by: &str| ordered_by(by, order.by_name.as_deref());
+    let by = order.by.as_deref().map_or_else(|| "the file HALT".to_owned(), named);
     let place = match (&order.server, &order.agent, &order.tool) {
         (Some(server), _, Some(tool)) => format!("the tool {} of {}", one_line(tool), one_line(server)),
         (Some(server), _, None) => format!("the server {}", one_line(server)),

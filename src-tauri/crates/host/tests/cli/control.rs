@@ -263,6 +263,12 @@ fn a_token_pauses_what_it_reaches_and_only_a_person_ends_that() {
     assert_eq!(list.body["pauses"][0]["id"], paused.body["id"], "the token sees what it began: {list:?}");
     let shown = of_bot.home.ok(&["pauses", "list", "--json"]).json();
     assert!(shown["pauses"][0]["by"].to_string().contains("control:ctl_"), "it is named: {shown}");
+    let told = of_bot.home.ok(&["pauses", "list"]).out;
+    assert!(told.contains("Paused by the control token bot-watch (ctl_"), "people read its name as well: {told}");
+    let tokens = of_bot.home.ok(&["control", "list", "--json"]).json();
+    let id = tokens["tokens"][0]["id"].as_str().expect("an id").to_owned();
+    let listed = of_bot.home.ok(&["control", "list"]).out;
+    assert!(told.contains(&id) && listed.contains(&id), "and finds its id in the list of tokens: {listed}");
     assert_eq!(of_bot.call("pauses.end", &json!({"agent": "order-bot"})).status, 404, "no token ends a pause");
     of_bot.home.ok(&["unpause", "order-bot"]);
     of_bot.core.signal(rustix::process::Signal::TERM);

@@ -16,7 +16,7 @@ use crate::app::core_client::CoreClient;
 use crate::cli::input::control_token::TokenFileArg;
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
-use crate::cli::output::sentences::{now, one_line, short_id};
+use crate::cli::output::sentences::{now, one_line, ordered_by, short_id};
 use crate::cli::output::table::{self, TableLayout, text};
 use crate::config::Config;
 
@@ -139,7 +139,7 @@ const NO_CORE: &str = "No core runs: no call reaches a server. Frozen processes 
 pub(in crate::cli) fn who(pause: &PauseDto) -> String {
     let since = moment(&pause.since).map(|at| time::ago(at, now())).unwrap_or_default();
     let reason = if pause.reason.is_empty() { String::new() } else { format!(": {}", one_line(&pause.reason)) };
-    format!("Paused by {} {since}{reason}.", one_line(&pause.by))
+    format!("Paused by {} {since}{reason}.", ordered_by(&pause.by, pause.by_name.as_deref()))
 }
 
 /// What stands still now, as sentences.

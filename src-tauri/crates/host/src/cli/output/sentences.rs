@@ -118,6 +118,15 @@ pub(crate) fn cancel_state(state: CancelStateDto, server: &str, sent: bool) -> S
     }
 }
 
+/// Who gave an order to stop: a person, or a supervisor program by the name and id of its control token.
+pub(crate) fn ordered_by(by: &str, token_name: Option<&str>) -> String {
+    match (by.strip_prefix("control:"), token_name) {
+        (Some(id), Some(name)) if name != id => format!("the control token {} ({})", one_line(name), one_line(id)),
+        (Some(id), _) => format!("the control token {}", one_line(id)),
+        (None, _) => one_line(by),
+    }
+}
+
 /// What a person decided: `answered question-1`.
 pub(crate) fn decided(event: &HistoryEvent) -> String {
     let key = event.key.as_deref().map(|key| format!(" `{}`", one_line(key))).unwrap_or_default();
@@ -304,6 +313,14 @@ pub(crate) fn short_id(id: &str, whole: bool) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_control_token_is_named_with_its_id() {
+        assert_eq!(ordered_by("ada", None), "ada");
+        assert_eq!(ordered_by("control:ctl_1", Some("night-watch")), "the control token night-watch (ctl_1)");
+        assert_eq!(ordered_by("control:ctl_1", Some("ctl_1")), "the control token ctl_1", "its name is not known");
+        assert_eq!(ordered_by("control:ctl_1", None), "the control token ctl_1", "an older core names none");
+    }
 
     #[test]
     fn a_cancel_that_was_never_sent_is_not_shown_as_the_servers_refusal() {
