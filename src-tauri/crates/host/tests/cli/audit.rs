@@ -39,6 +39,7 @@ fn rows_are_listed_by_filter_and_one_is_shown_with_its_neighbours() {
         (vec!["audit", "show", "0"], 2, "rows have the numbers 1, 2, 3"),
         (vec!["audit", "export", "--first", "0"], 2, "rows have the numbers 1, 2, 3"),
         (vec!["audit", "export", "--last", "-4"], 2, "rows have the numbers 1, 2, 3"),
+        (vec!["audit", "export", "--first", "3", "--last", "2"], 2, "the range is empty"),
         (vec!["audit", "list", "--verb", "serverAded"], 2, "Did you mean `serverAdded`"),
         (vec!["audit", "list", "--since", "soon"], 2, "`since`"),
         (vec!["audit", "list", "--actor", "robot"], 2, "`person`"),

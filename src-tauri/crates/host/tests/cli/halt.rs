@@ -97,6 +97,21 @@ fn the_file_halts_all_calls_once_and_is_put_aside() {
 }
 
 #[test]
+fn ending_a_pause_that_is_none_tells_an_unknown_name_from_one_that_is_not_paused() {
+    let (home, _core) = Home::with_demo();
+    home.ok(&["agents", "add", "bee"]);
+    for (name, code, says) in [
+        ("nobody", 4, "there is no agent and no server `nobody`"),
+        ("bee", 5, "`bee` is not paused"),
+        ("demo", 5, "`demo` is not paused"),
+    ] {
+        let refused = home.run(&["unpause", name]);
+        assert_eq!(refused.code, Some(code), "{refused:?}");
+        assert!(refused.err.contains(says), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_halt_names_what_is_wrong_with_it_and_halts_nothing() {
     let (home, _core) = Home::with_demo();
     let long = "x".repeat(10_000);

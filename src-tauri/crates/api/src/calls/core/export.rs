@@ -250,6 +250,15 @@ impl Api {
         let ends = self.registry.audit_rows(ends).await?;
         let first = filter.first.unwrap_or(1).max(ends.first).max(1);
         let last = filter.last.unwrap_or(u64::MAX).min(ends.last);
+        if let (Some(begin), Some(end)) = (filter.first, filter.last)
+            && begin > end
+        {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("the range is empty: its first row, {begin}, is after its last row, {end}"),
+                "Give `--first` the smaller number; nothing was written.",
+            ));
+        }
         let matching = self.registry.audit_count(filter.clone(), last).await?;
         if matching == 0 {
             return Err(self.what_hides_all(&filter, ends.last).await?);

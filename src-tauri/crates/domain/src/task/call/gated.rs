@@ -81,7 +81,7 @@ impl TaskHandle {
     }
 
     /// The person who decided about the calls that waited for this did not choose this one: it is cancelled, and its server
-    /// never heard of it.
+    /// never heard of it. Why is ours to say: it is on record, and is no reason that the person gave.
     #[must_use]
     pub fn left_out(&self, by: &Decider, gate: GateReason, now: Timestamp) -> Transition {
         let unchanged = || Transition::none(self);
@@ -92,9 +92,11 @@ impl TaskHandle {
             GateReason::Alarm => "it waited because of an alarm, and was not wanted",
             GateReason::Paused | GateReason::Frozen => "left out when the pause ended",
         };
-        let Ok(cancelled) = self.cancel(by, Some(why), now) else { return unchanged() };
-        let ended = cancelled.next.call_cancelled(now);
-        let mut both = cancelled;
+        let Ok(mut both) = self.cancel(by, Some(why), now) else { return unchanged() };
+        if let Some(request) = both.next.cancel_request_mut() {
+            request.reason = None;
+        }
+        let ended = both.next.call_cancelled(now);
         both.next = ended.next;
         both.audit.extend(ended.audit);
         both.payloads.extend(ended.payloads);

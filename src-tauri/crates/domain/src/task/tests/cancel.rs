@@ -3,7 +3,7 @@
 use super::*;
 use crate::task::cancel::plan::BulkResult;
 use crate::task::status::halted::HaltedTaskState;
-use crate::task::status::{CancelState, Delivery, Phase, SentCancel};
+use crate::task::status::{CancelState, Delivery, GateReason, Phase, SentCancel};
 use crate::task::{Effect, Refusal};
 
 #[test]
@@ -19,6 +19,19 @@ fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
     assert_eq!((stopped.stop_state(), stopped.phase(at(30))), (Some(CancelState::Stopped), Phase::Cancelled));
     let refused = sent.cancel_step(&Delivery::Refused { at: at(22), why: "no such method".into() }, at(22)).next;
     assert_eq!((refused.stop_state(), refused.phase(at(22))), (Some(CancelState::Refused), Phase::Running));
+}
+
+#[test]
+fn a_waiting_call_that_is_left_out_says_why_on_record_and_quotes_nobody() {
+    for gate in [GateReason::Paused, GateReason::Frozen, GateReason::Alarm] {
+        let waits = TaskHandle::admit_gated(new_call(), gate, at(10)).next;
+        let step = waits.left_out(&ann().into(), gate, at(20));
+        assert!(step.next.is_over(), "{gate:?}");
+        let request = step.next.cancel_request().expect("it is cancelled");
+        assert_eq!((&request.by, request.reason.as_deref()), (&ann().into(), None), "no words of hers: {gate:?}");
+        let begun = step.audit.iter().find(|fact| fact.verb == Verb::CancelBegun).expect("it is on record");
+        assert!(!begun.note.is_empty(), "with why: {gate:?}");
+    }
 }
 
 #[test]

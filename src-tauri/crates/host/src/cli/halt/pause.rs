@@ -4,7 +4,9 @@
 //! A name without `--freeze` is an agent's. What a pause does is the core's; nothing that waits was sent.
 
 use api::calls::Nothing;
+use api::calls::agents::AgentList;
 use api::calls::pauses::{PauseEndedDto, PauseInput, PauseList, UnpauseInput};
+use api::calls::servers::ServerList;
 use api::dto::moment;
 use api::dto::pause::{FrozenProcessesDto, PauseDto, WaitingCallDto};
 use api::format::time::{self, count};
@@ -40,7 +42,7 @@ pub(crate) struct PauseArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UnpauseArgs {
-    /// The paused agent or the frozen server.
+    /// The paused agent or the frozen server, or the id of the pause.
     #[arg(value_name = "AGENT|SERVER")]
     name: String,
     /// Send all calls that wait, in their order.
@@ -85,24 +87,14 @@ pub(crate) async fn unpause(command: UnpauseArgs, config: &Config, screen: &Scre
     let UnpauseArgs { name, all, send, none } = command;
     let core = CoreClient::attach(config)?;
     let known: PauseList = core.request("pauses.list", &Nothing {}).await?;
-    let is_named = |pause: &&PauseDto| pause.agent.as_ref() == Some(&name) || pause.server.as_ref() == Some(&name);
+    let is_named = |pause: &&PauseDto| {
+        pause.agent.as_ref() == Some(&name) || pause.server.as_ref() == Some(&name) || pause.id == name
+    };
     let mut named = known.pauses.iter().filter(is_named);
     let (agent, server) = match (named.next(), named.next()) {
         (Some(only), None) => (only.agent.clone(), only.server.clone()),
-        (Some(_), Some(_)) => {
-            return Err(ApiError::new(
-                Code::Usage,
-                format!("an agent and a server named `{}` are both paused", one_line(&name)),
-                "End one of them in the window.",
-            ));
-        }
-        (None, _) => {
-            return Err(ApiError::new(
-                Code::Refused,
-                format!("`{}` is not paused", one_line(&name)),
-                "`taskwarden pauses list` shows what is paused.",
-            ));
-        }
+        (Some(one), Some(other)) => return Err(both_paused(&name, one, other)),
+        (None, _) => return Err(not_paused(&name, &core).await?),
     };
     let tasks = if none { Some(Vec::new()) } else { (!send.is_empty()).then_some(send) };
     let input = UnpauseInput { agent, server, all, tasks };
@@ -112,6 +104,35 @@ pub(crate) async fn unpause(command: UnpauseArgs, config: &Config, screen: &Scre
     }
     screen.line(&over(&ended));
     Ok(DONE)
+}
+
+/// An agent and a server of one name are told apart by the ids of their pauses.
+fn both_paused(name: &str, one: &PauseDto, other: &PauseDto) -> ApiError {
+    let (agent, server) = if one.agent.is_some() { (one, other) } else { (other, one) };
+    ApiError::new(
+        Code::Usage,
+        format!("an agent and a server named `{}` are both paused", one_line(name)),
+        format!(
+            "`taskwarden unpause {}` ends that of the agent, `taskwarden unpause {}` that of the server.",
+            one_line(&agent.id),
+            one_line(&server.id)
+        ),
+    )
+}
+
+/// Why nothing ended: what is named goes on, or there is no such name.
+async fn not_paused(name: &str, core: &CoreClient) -> Result<ApiError, ApiError> {
+    let agents: AgentList = core.request("agents.list", &Nothing {}).await?;
+    let servers: ServerList = core.request("servers.list", &Nothing {}).await?;
+    let is_known = agents.agents.iter().any(|agent| agent.name == name)
+        || servers.servers.iter().any(|server| server.name == name);
+    let name = one_line(name);
+    let (code, message) = if is_known {
+        (Code::Refused, format!("`{name}` is not paused"))
+    } else {
+        (Code::NotFound, format!("there is no agent and no server `{name}`"))
+    };
+    Ok(ApiError::new(code, message, "`taskwarden pauses list` shows what is paused."))
 }
 
 pub(crate) async fn run(command: PausesCommand, config: &Config, screen: &Screen) -> CommandResult {
@@ -258,4 +279,35 @@ fn print(list: &PauseList, screen: &Screen) -> CommandResult {
         }
     }
     Ok(DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_and_a_server_of_one_name_are_told_apart_by_commands() {
+        let pause = |id: &str, agent: Option<&str>, server: Option<&str>| PauseDto {
+            id: id.into(),
+            agent: agent.map(str::to_owned),
+            server: server.map(str::to_owned),
+            since: String::new(),
+            by: "ada".into(),
+            by_name: None,
+            reason: String::new(),
+            holds_results: false,
+            waiting: 0,
+            must_choose: false,
+            processes: None,
+            calls: Vec::new(),
+        };
+        let (agent, server) = (pause("pau_1", Some("notes"), None), pause("pau_2", None, Some("notes")));
+        for error in [both_paused("notes", &agent, &server), both_paused("notes", &server, &agent)] {
+            assert_eq!(error.code, Code::Usage);
+            assert_eq!(
+                error.hint,
+                "`taskwarden unpause pau_1` ends that of the agent, `taskwarden unpause pau_2` that of the server."
+            );
+        }
+    }
 }

@@ -173,7 +173,7 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
         (None, ServerViewKind::Awaiting | ServerViewKind::OwnCall) => format!("{} has not replied yet", task.server),
         (None, ServerViewKind::Gated) => format!("not sent: it waits until a person {}", ends_the_wait(task)),
         (None, ServerViewKind::Asking) => format!("{} asks before it starts", task.server),
-        (None, ServerViewKind::Direct) => format!("{} answered at once", task.server),
+        (None, ServerViewKind::Direct) => format!("{} replied without a task", task.server),
         (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),
         (None, ServerViewKind::NotSent) => "nothing was sent".into(),
         (None, ServerViewKind::Unanswered) => "the reply can no longer arrive".into(),
