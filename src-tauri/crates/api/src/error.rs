@@ -56,7 +56,7 @@ impl Code {
     }
 }
 
-/// Why a call was not done. Serialises as the object of ruling 20.
+/// Why a call was not done: the JSON object of the control API, and of commands with `--json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema, TS)]
 #[error("{message}")]
 pub struct ApiError {

@@ -174,7 +174,8 @@ impl Api {
             ApiError::new(
                 Code::Usage,
                 "a halt needs a reason",
-                "Write one with `--reason`: it is shown to everybody whose work is refused, and kept in the audit log.",
+                "Say why in `reason`, on the command line with `--reason`; everybody whose work is refused reads it, and it is \
+                 kept in the audit log. Nothing was halted.",
             )
         })?;
         let chars = reason.chars().count();

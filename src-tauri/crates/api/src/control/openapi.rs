@@ -180,6 +180,17 @@ mod tests {
     }
 
     #[test]
+    fn the_document_promises_whole_handles_and_names_no_paper_of_ours() {
+        let text = document();
+        for unknown in ["ruling", "decision 0", "a unique beginning", "OneTask\""] {
+            assert!(!text.contains(unknown), "a reader of the document does not know `{unknown}`");
+        }
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let named = &document["components"]["schemas"]["OneControlTask"]["description"];
+        assert!(named.as_str().is_some_and(|text| text.contains("whole handle")), "{named}");
+    }
+
+    #[test]
     fn each_reference_of_the_document_leads_somewhere() {
         let document: Value = serde_json::from_str(&document()).expect("it is JSON");
         let mut found = Vec::new();

@@ -12,13 +12,15 @@ use super::caller::ControlCaller;
 use super::halts::ControlHaltShown;
 use super::pauses::{ControlPause, ControlPauseList};
 use super::plans::ControlMakePlan;
-use super::tasks::{ControlCancel, ControlOutcomes, ControlRevoke, ControlTask, ControlTaskList, ListControlTasks};
+use super::tasks::{
+    ControlCancel, ControlOutcomes, ControlRevoke, ControlTask, ControlTaskList, ListControlTasks, OneControlTask,
+};
 use crate::api::Api;
 use crate::caller::Ability;
+use crate::calls::Nothing;
 use crate::calls::halts::StartHalts;
 use crate::calls::pauses::PauseInput;
 use crate::calls::plans::{RunPlanInput, ShowPlan};
-use crate::calls::{Nothing, OneTask};
 use crate::dto::plan::{OperationBegun, PlanMade, PlanShown};
 use crate::error::{ApiError, Code};
 use crate::lookup::short;
@@ -78,7 +80,7 @@ macro_rules! control_calls {
 control_calls! {
     "tasks.list" reads Read control_tasks: ListControlTasks => ControlTaskList,
         "A page of tasks, the newest first.";
-    "tasks.show" reads Read control_task_show: OneTask => ControlTask,
+    "tasks.show" reads Read control_task_show: OneControlTask => ControlTask,
         "One task.";
     "tasks.cancel" acts Cancel control_cancel: ControlCancel => ControlOutcomes,
         "Asks servers to cancel tasks, and waits until each said something.";

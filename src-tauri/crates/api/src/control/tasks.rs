@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::ControlCaller;
 use crate::api::Api;
-use crate::calls::OneTask;
 use crate::calls::plans::PlanFilter;
 use crate::calls::tasks::cancel::CancelList;
 use crate::calls::tasks::cursor;
@@ -29,6 +28,13 @@ use crate::lookup::{Names, phase};
 
 /// Pages of the registry read for one page of the reach; the next call goes on. Judgement.
 const PAGES_READ: usize = 20;
+
+/// Names one task by its whole handle: a beginning of one names none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OneControlTask {
+    pub id: String,
+}
 
 /// Which tasks to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -192,7 +198,7 @@ impl Api {
     pub(super) async fn control_task_show(
         &self,
         caller: &ControlCaller,
-        input: OneTask,
+        input: OneControlTask,
     ) -> Result<ControlTask, ApiError> {
         let task = self.control_task(caller, &input.id).await?;
         self.control_dto(&task, &mut Names::default()).await

@@ -96,6 +96,18 @@ fn many_tasks_are_cancelled_only_after_a_count_was_confirmed() {
 }
 
 #[test]
+fn with_json_an_error_is_one_object_alone_also_where_tasks_are_left_out() {
+    let (home, _core) = Home::with_demo();
+    let ignores = home.call_taken("stubborn", "{}");
+    home.ok(&["tasks", "cancel", &ignores]);
+    home.call_taken("runaway", "{}");
+    let left_out = home.run(&["tasks", "cancel", "--server", "demo"]);
+    assert!(left_out.err.contains("because they were asked before: 1 task."), "people are told: {left_out:?}");
+    let refused = home.run(&["tasks", "cancel", "--server", "demo", "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (Some(5), &json!("refused")), "nobody confirmed: {refused:?}");
+}
+
+#[test]
 fn waiting_for_a_call_ends_with_the_code_of_its_end() {
     let (home, _core) = Home::with_demo();
     let report = home.ok(&["call", "demo", "huge_report", "--args", r#"{"tokens": 100}"#, "--wait"]);

@@ -58,7 +58,7 @@ pub(super) async fn import(input: ImportArgs, config: &Config, screen: &Screen) 
         offers(&clients).into_iter().partition(|offer| offer.server.disabled && !input.disabled);
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|offer| one_line(&offer.server.name)).collect();
-        screen.note(&format!(
+        screen.note_to_people(&format!(
             "Left out, because their program does not start them: {}. `--disabled` imports them too.",
             names.join(", ")
         ));

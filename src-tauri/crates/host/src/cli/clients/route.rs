@@ -64,7 +64,10 @@ pub(super) async fn route(input: RouteArgs, config: &Config, screen: &Screen) ->
     let question = "Route these servers through Taskwarden?";
     let Some(agreed) = agree(&shown, &shown.files, &agreement, question, screen).await? else { return Ok(DONE) };
     if shown.adds_agent && !agreed.is_empty() {
-        screen.note(&format!("Adds the agent `{}`, with its token in a file that only you can read.", shown.agent));
+        screen.note_to_people(&format!(
+            "Adds the agent `{}`, with its token in a file that only you can read.",
+            shown.agent
+        ));
     }
     let done: ClientRouted = core.request("clients.route", &RouteClient { agreed, ..asked }).await?;
     report(&done, &done.files, "Routed", screen)?;

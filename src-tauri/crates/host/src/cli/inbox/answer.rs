@@ -48,7 +48,8 @@ pub(crate) async fn run(command: AnswerArgs, config: &Config, screen: &Screen) -
         None => (AnswerChoice::Dismiss, None),
     };
     let core = CoreClient::attach(config)?;
-    if action == AnswerChoice::Accept {
+    // With JSON, `secretFields` of the question says it.
+    if action == AnswerChoice::Accept && !screen.is_json() {
         warn_of_secrets(&core, &id, key.as_deref(), screen).await?;
     }
     let given: AnswerGiven =

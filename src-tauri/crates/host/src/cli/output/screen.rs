@@ -87,6 +87,13 @@ impl Screen {
         let _ = writeln!(anstream::stderr(), "{text}");
     }
 
+    /// A remark that an error may follow. Not with JSON: there an error is one object, alone on standard error (ruling 20).
+    pub(crate) fn note_to_people(&self, text: &str) {
+        if !self.json {
+            self.note(text);
+        }
+    }
+
     /// Something that a person should look at.
     pub(crate) fn warning(&self, text: &str) {
         let style = Style::new().fg_color(Some(AnsiColor::Yellow.into())).bold();

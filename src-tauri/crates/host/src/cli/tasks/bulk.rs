@@ -188,7 +188,8 @@ async fn confirm(plan: &PlanMade, screen: &Screen) -> Result<(), ApiError> {
     let (tasks, were) = (count(plan.count, "task"), if plan.count == 1 { "was" } else { "were" });
     // Those that are over are no news: nobody chooses them here.
     for left_out in plan.excluded.iter().filter(|left_out| left_out.why == ExcludedWhy::AlreadyAsked) {
-        screen.note(&format!("Not among them, because they were asked before: {}.", count(left_out.count, "task")));
+        let asked = count(left_out.count, "task");
+        screen.note_to_people(&format!("Not among them, because they were asked before: {asked}."));
     }
     let (question, undone) = match plan.kind {
         BulkActDto::Cancel => (format!("Ask the servers to cancel {tasks}?"), format!("{tasks} {were} not cancelled")),

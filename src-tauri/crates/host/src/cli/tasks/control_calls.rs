@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use api::calls::OneTask;
 use api::control::tasks::{
     ControlCancel, ControlOutcome, ControlOutcomes, ControlRevoke, ControlTask, ControlTaskList, ListControlTasks,
+    OneControlTask,
 };
 use api::dto::moment;
 use api::dto::task::facts::CancelStateDto;
@@ -142,7 +142,7 @@ pub(super) async fn revoke(
 }
 
 pub(super) async fn read(id: &str, program: &ControlClient) -> Result<ControlTask, ApiError> {
-    program.request("tasks.show", &OneTask { id: id.to_owned() }).await
+    program.request("tasks.show", &OneControlTask { id: id.to_owned() }).await
 }
 
 /// Looks again at each task that is open until it has ended or no further word can come.

@@ -64,7 +64,7 @@ pub(super) async fn compare(core: &CoreClient, screen: &Screen) -> Result<TreeVe
         match &found.next {
             Some(next) => {
                 input.after = Some(next.clone());
-                screen.note(&format!("Compared {} …", count(compared, "checkpoint")));
+                screen.note_to_people(&format!("Compared {} …", count(compared, "checkpoint")));
             }
             None => return Ok(TreeVerifiedDto { compared, ..found }),
         }

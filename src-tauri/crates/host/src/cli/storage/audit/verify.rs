@@ -106,7 +106,7 @@ async fn log(anchors: Vec<Vec<Anchor>>, args: &VerifyArgs, config: &Config, scre
         if found.complete || found.broken.is_some() {
             break AuditVerifiedDto { checked, erased, first_erased, ..found };
         }
-        screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
+        screen.note_to_people(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
     };
     let receipts = receipts(&core, screen).await?;
     let checkpoints = checkpoint::compare(&core, screen).await?;
@@ -150,7 +150,7 @@ async fn receipts(core: &CoreClient, screen: &Screen) -> Result<ReceiptsVerified
         match all.next {
             Some(next) => {
                 after = next;
-                screen.note(&format!("Verified {} …", count(all.receipts, "receipt")));
+                screen.note_to_people(&format!("Verified {} …", count(all.receipts, "receipt")));
             }
             None => return Ok(all),
         }
