@@ -187,11 +187,7 @@ impl Api {
     }
 
     /// The name of the control token that gave an order to stop; `None` when a person gave it.
-    pub(crate) async fn token_name_of(
-        &self,
-        by: &HaltedBy,
-        names: &mut Names,
-    ) -> Result<Option<String>, ApiError> {
+    pub(crate) async fn token_name_of(&self, by: &HaltedBy, names: &mut Names) -> Result<Option<String>, ApiError> {
         match by {
             HaltedBy::Control(id) => self.control_name(*id, names).await.map(Some),
             HaltedBy::Person(_) => Ok(None),

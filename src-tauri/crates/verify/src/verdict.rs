@@ -103,7 +103,7 @@ impl fmt::Display for HeadFinding {
             HeadState::NotCompared => "cannot be compared with this file",
             HeadState::OtherLog => "is about another log",
             HeadState::Forked | HeadState::KnownFork => {
-                "is of an earlier epoch, and its rows are not those of this log, which forked from an older copy"
+                "is from before the log went on from an older copy, and its rows are not those of this log"
             }
         };
         write!(f, "{place}: the checkpoint of row {size} {said}")?;
@@ -158,8 +158,9 @@ impl Verdict {
             HeadState::Forked => self.fail(BrokenRow::row(
                 found.size,
                 format!(
-                    "the log forked: the checkpoint of row {} in {} is of an earlier epoch and has other rows. A row \
-                     `epochBegun` says who began the new epoch; if you know of it, give its number with --epoch",
+                    "the log forked: the checkpoint of row {} in {} is from before the log went on from an older copy, and \
+                     has other rows. A row `epochBegun` says who let it go on; if you know of it, give its number with \
+                     --epoch",
                     found.size, found.place
                 ),
             )),

@@ -147,7 +147,8 @@ async fn show(config: &Config, screen: &Screen) -> CommandResult {
         screen.line("Nothing is halted yet.");
     }
     let file = one_line(&halt_file);
-    screen.line(&format!("The file `{file}` will halt all calls when the core starts. Remove it if that is not wanted."));
+    screen.line(&format!("The file `{file}` will halt all calls when the core starts."));
+    screen.line("Remove it if that is not wanted.");
     Ok(DONE)
 }
 

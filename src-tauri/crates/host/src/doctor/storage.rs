@@ -136,7 +136,7 @@ fn checkpoints(facts: &CoreFacts) -> Finding {
     };
     let message = match found.epoch {
         0 | 1 => message,
-        later => format!("{message}, in epoch {later}: it went on from an older copy of the registry"),
+        _ => format!("{message}; it went on from an older copy of the registry"),
     };
     match (&found.late_since, facts.process) {
         (Some(since), Some(_)) => Finding::note(

@@ -161,8 +161,12 @@ impl Api {
         let epoch = LogEpoch::of(&log.origin).number;
         let known = input.epoch.unwrap_or(1);
         if known > epoch {
-            let why = format!("`epoch`: the log is in epoch {epoch}, so there is no epoch {known}");
-            return Err(ApiError::new(Code::Usage, why, "Rows `epochBegun` say which epochs began, and why."));
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("`epoch`: {known} is above the number of this log, which is {epoch}"),
+                "The number is 1, and one more each time the log went on from an older copy of the registry; rows \
+                 `epochBegun` say when, and why.",
+            ));
         }
         let kept = input.notes.iter().map(|note| head(note)).collect::<Result<Vec<_>, _>>().map_err(bad_note)?;
         let roots = self.registry.tree_roots(kept.iter().map(|(head, _)| head.span()).collect()).await?;

@@ -57,17 +57,18 @@ impl LogHead {
             return Some(format!("holds checkpoints of another log, `{origin}`; this one is `{}`", log.origin));
         }
         if then.number > now.number {
-            return Some(format!(
-                "has a checkpoint of epoch {}, and the log is in epoch {}: an older copy of the registry was put back",
-                then.number, now.number
-            ));
+            return Some(
+                "has a checkpoint from after a time when the log went on from an older copy, of which the log has no row: an \
+                 older copy of the registry was put back"
+                    .into(),
+            );
         }
         if self.is_fork(log, root) {
             return (then.number >= known).then(|| {
                 format!(
-                    "has a checkpoint of {size} rows of epoch {}, which are not those of the log: it forked, and a row \
-                     `epochBegun` says who began epoch {}; `--epoch {}` says that you know of it",
-                    then.number, now.number, now.number
+                    "has a checkpoint of {size} rows from before the log went on from an older copy, which are not those of \
+                     the log: it forked, and a row `epochBegun` says who let it go on; `--epoch {}` says that you know of it",
+                    now.number
                 )
             });
         }

@@ -96,12 +96,13 @@ pub(super) fn report(found: &TreeVerifiedDto) -> String {
     }
 }
 
-/// That the log went on from an older copy, as a sentence behind another one; empty in its first epoch.
+/// That the log went on from an older copy, as a sentence behind another one; empty where it never did.
 fn later_epoch(epoch: u32) -> String {
     match epoch {
         0 | 1 => String::new(),
         later => format!(
-            " The log is in epoch {later}: it went on from an older copy of the registry, as its rows `epochBegun` say."
+            " The log went on from an older copy of the registry: its rows `epochBegun` say when, and `--epoch {later}` that \
+             you know of it."
         ),
     }
 }

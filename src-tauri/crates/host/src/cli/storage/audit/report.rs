@@ -121,7 +121,7 @@ fn verb_words(verb: &str) -> &str {
         Verb::ReceiptsMissing => "some calls may have no receipt",
         Verb::SegmentRemoved => "removed old rows",
         Verb::SigningKeyReplaced => "signs with a new key",
-        Verb::EpochBegun => "began a new epoch of the log",
+        Verb::EpochBegun => "let the log go on from an older copy",
         _ => verb,
     }
 }

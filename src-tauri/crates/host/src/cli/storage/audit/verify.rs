@@ -221,10 +221,14 @@ impl AnchorCompared {
             0 => String::new(),
             many if many == self.compared => {
                 return format!(
-                    "The anchor `{file}` has only checkpoints of an earlier epoch, from which the log forked."
+                    "The anchor `{file}` has only checkpoints from before the log went on from an older copy, and of rows \
+                     that are not those of the log, as you know."
                 );
             }
-            many => format!(" The log forked from {} of an earlier epoch, as you know.", count(many, "checkpoint")),
+            many => format!(
+                " The log forked from {}, made before it went on from an older copy, as you know.",
+                count(many, "checkpoint")
+            ),
         };
         let checkpoints = count(self.compared - self.forked, "checkpoint");
         let after = match self.after {

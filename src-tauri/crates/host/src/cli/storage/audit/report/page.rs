@@ -69,7 +69,8 @@ pub(super) fn page(report: &AuditReportDto) -> String {
     page.push_str(&rows(
         "Gaps in the log",
         &report.gaps,
-        "No row was removed, no key was replaced, no epoch was begun, and no core ended before its records were written.",
+        "No row was removed, no key was replaced, the log did not go on from an older copy, and no core ended before its \
+         records were written.",
         &command(
             report,
             &["receiptsMissing", "segmentRemoved", "signingKeyReplaced", "epochBegun"].map(|verb| ["--verb", verb]).concat(),
