@@ -129,6 +129,20 @@ async fn index_folder_says_the_same_as_text_and_as_data() {
 }
 
 #[tokio::test]
+async fn index_folder_names_no_folders_where_there_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = async || {
+        let result = run("index_folder", json!({"path": folder.path()})).await;
+        text(&result).lines().next().expect("a line").split_once("`: ").expect("a path").1.to_owned()
+    };
+    assert_eq!(first().await, "no file was read.");
+    std::fs::write(folder.path().join("a.txt"), "one two").expect("a file");
+    assert_eq!(first().await, "1 file, 7 bytes, 2 words in text files.");
+    std::fs::create_dir(folder.path().join("b")).expect("a folder");
+    assert_eq!(first().await, "1 file in 1 folder, 7 bytes, 2 words in text files.");
+}
+
+#[tokio::test]
 async fn a_path_that_is_no_folder_is_named() {
     let folder = tree();
     for tool in ["hash_tree", "index_folder", "huge_report"] {

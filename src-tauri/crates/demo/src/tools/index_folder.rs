@@ -121,14 +121,21 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
     let mut rest = Count::default();
     ranked.iter().skip(EXTENSIONS_TOLD).for_each(|(_, count)| rest.add(*count));
     ranked.truncate(EXTENSIONS_TOLD);
-    let mut text = format!(
-        "`{}`: {} files in {} folders, {} bytes, {} words in text files.\n",
-        root.display(),
-        grouped(sum.files),
-        grouped(folders),
-        grouped(sum.bytes),
-        grouped(sum.words)
-    );
+    let place = match folders {
+        0 => String::new(),
+        many => format!(" in {}", counted(many, "folder")),
+    };
+    let root = root.display();
+    let mut text = if sum.files == 0 {
+        format!("`{root}`: no file was read{place}.\n")
+    } else {
+        format!(
+            "`{root}`: {}{place}, {} bytes, {} words in text files.\n",
+            counted(sum.files, "file"),
+            grouped(sum.bytes),
+            grouped(sum.words)
+        )
+    };
     let mut rows: Vec<Value> = Vec::new();
     for (extension, count) in &ranked {
         let shown = if extension.is_empty() { "(no extension)" } else { extension };
@@ -151,4 +158,8 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
         "otherExtensions": {"files": rest.files, "bytes": rest.bytes, "words": rest.words},
     });
     ToolOutcome::Text(text, Some(data))
+}
+
+fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
