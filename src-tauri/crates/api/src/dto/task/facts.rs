@@ -252,7 +252,11 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
         kind,
         at: iso(wish.at),
         by: wish.by.name(),
-        reason: wish.reason.clone(),
+        // Where the person gave none, ours for the step that this was.
+        reason: wish.reason.clone().or_else(|| {
+            let step = task.escalation.steps.iter().find(|taken| taken.at == wish.at && taken.by == wish.by);
+            step.and_then(|taken| taken.reason.clone())
+        }),
         reason_code: wish.by.limit().map(|kind| kind.reason_code().to_owned()),
         state: task.stop_state().map(CancelStateDto::from),
         refused_why: match &wish.delivery {

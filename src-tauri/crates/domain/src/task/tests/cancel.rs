@@ -31,6 +31,8 @@ fn a_waiting_call_that_is_left_out_says_why_on_record_and_quotes_nobody() {
         assert_eq!((&request.by, request.reason.as_deref()), (&ann().into(), None), "no words of hers: {gate:?}");
         let begun = step.audit.iter().find(|fact| fact.verb == Verb::CancelBegun).expect("it is on record");
         assert!(!begun.note.is_empty(), "with why: {gate:?}");
+        let taken = step.next.steps_taken();
+        assert_eq!(taken[0].reason.as_deref(), Some(&*begun.note), "people read it with the step: {gate:?}");
     }
 }
 
