@@ -1,4 +1,4 @@
-//! Text for people and terminals: times, sizes, token figures, hosts, shell words, settings to paste, parts of a result.
+//! Text for people and terminals: times, sizes, token figures, hosts, shell words, settings to paste, results.
 //!
 //! Pure functions, shared by every door; nothing here reads the registry. JSON times and durations are `dto.rs`.
 
@@ -10,7 +10,7 @@ pub mod pause;
 pub(crate) mod pretty_json;
 pub mod program_settings;
 pub mod shell_word;
-pub mod size;
+pub mod storage;
 pub mod time;
 pub mod tokens;
 pub(crate) mod tool_diff;

@@ -10,7 +10,7 @@ use api::calls::Nothing;
 use api::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned};
 use api::dto::core::storage::RemovalDto;
 use api::dto::{StorageDto, moment};
-use api::format::size::bytes;
+use api::format::storage::{StuckStorage, bytes};
 use api::format::time::{self, count, span_ms};
 use api::format::tokens::grouped;
 use api::{ApiError, Code};
@@ -309,7 +309,7 @@ fn exceeds(shown: &StorageDto) -> String {
 
 /// What exceeds a limit and cannot be removed, and what can be done: the words of `doctor`.
 fn stuck(shown: &StorageDto) -> Option<String> {
-    shown.stuck().map(|stuck| format!("Exceeds the limits: {}. {}", stuck.message, stuck.cure))
+    StuckStorage::of(shown).map(|stuck| format!("Exceeds the limits: {}. {}", stuck.message, stuck.cure))
 }
 
 /// Why a clean-up removes nothing.
@@ -353,7 +353,7 @@ mod tests {
             (kept(1_001, 0), "1,001 tasks of at most 1,000", "--tasks"),
             (kept(9, 5 << 20), "5 MiB of contents of tasks, of at most 4 MiB,", "--payload-size"),
         ] {
-            let stuck = shown.stuck().expect("it is above a limit");
+            let stuck = StuckStorage::of(&shown).expect("it is above a limit");
             assert!(stuck.cure.ends_with(&format!("`taskwarden storage set {option}`.")), "{}", stuck.cure);
             for told in [exceeds(&shown), nothing_due(&shown)] {
                 assert_eq!(told, format!("Exceeds the limits: {what} {why} {}", stuck.cure));

@@ -7,6 +7,7 @@ use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
 use api::dto::core::anchor::{AnchorDto, AnchorKind};
 use api::dto::core::sink::SinkSignalDto;
+use api::format::storage::StuckStorage;
 use api::format::time::count;
 use api::format::tokens::grouped;
 
@@ -56,7 +57,7 @@ fn stored(facts: &CoreFacts) -> Finding {
         grouped(kept.rows),
         count(storage.stored.audit.rows, "audit row"),
     );
-    if let Some(stuck) = storage.stuck() {
+    if let Some(stuck) = StuckStorage::of(storage) {
         return Finding::broken("storage", format!("{}: {message}", stuck.message), stuck.cure);
     }
     if !storage.shrinks {

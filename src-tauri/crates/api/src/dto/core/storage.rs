@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::{iso, millis};
-use crate::format::size;
-use crate::format::tokens::grouped;
 
 /// Why changes are not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -233,38 +231,7 @@ pub struct StorageDto {
     pub waits_until: Option<String>,
 }
 
-/// What exceeds a limit and stays, because no limit removes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StuckStorage {
-    /// What it is and why it stays, as a sentence without its full stop.
-    pub message: String,
-    /// What a person can do.
-    pub cure: String,
-}
-
 impl StorageDto {
-    /// What of the tasks that no limit removes is beyond a limit by itself; clean-up can do nothing about it.
-    #[must_use]
-    pub fn stuck(&self) -> Option<StuckStorage> {
-        let (kept, limits) = (self.stored.kept_tasks, &self.limits);
-        let kept_bytes = kept.bytes.unwrap_or_default();
-        let (what, option) = if kept_bytes > limits.payload_bytes {
-            let (of, most) = (size::bytes(kept_bytes), size::bytes(limits.payload_bytes));
-            (format!("{of} of contents of tasks, of at most {most},"), "--payload-size")
-        } else if kept.rows > limits.tasks {
-            (format!("{} tasks of at most {}", grouped(kept.rows), grouped(limits.tasks)), "--tasks")
-        } else {
-            return None;
-        };
-        Some(StuckStorage {
-            message: format!("{what} cannot be removed while the tasks are open, held, unanswered or undelivered"),
-            cure: format!(
-                "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
-                 `taskwarden storage set {option}`."
-            ),
-        })
-    }
-
     pub(crate) fn of(facts: &StorageFacts, limits: &StorageLimits, built_in: &RetentionPolicy, reserve: u64) -> Self {
         Self {
             file_bytes: facts.file_bytes,

@@ -1,0 +1,48 @@
+//! Sizes of what is stored as people read them, and what exceeds a limit and cannot be removed: one sentence for `storage
+//! show` and `doctor`.
+
+use crate::dto::StorageDto;
+use crate::format::tokens::grouped;
+
+/// A number of bytes in the unit that suits it, rounded down: `800 B`, `40 KiB`, `12 MiB`.
+#[must_use]
+pub fn bytes(of: u64) -> String {
+    match (of >> 20, of >> 10) {
+        (0, 0) => format!("{of} B"),
+        (0, kib) => format!("{kib} KiB"),
+        (mib, _) => format!("{} MiB", grouped(mib)),
+    }
+}
+
+/// What exceeds a limit and stays, because no limit removes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StuckStorage {
+    /// What it is and why it stays, as a sentence without its full stop.
+    pub message: String,
+    /// What a person can do.
+    pub cure: String,
+}
+
+impl StuckStorage {
+    /// What of the tasks that no limit removes is beyond a limit by itself; clean-up can do nothing about it.
+    #[must_use]
+    pub fn of(storage: &StorageDto) -> Option<Self> {
+        let (kept, limits) = (storage.stored.kept_tasks, &storage.limits);
+        let kept_bytes = kept.bytes.unwrap_or_default();
+        let (what, option) = if kept_bytes > limits.payload_bytes {
+            let (of, most) = (bytes(kept_bytes), bytes(limits.payload_bytes));
+            (format!("{of} of contents of tasks, of at most {most},"), "--payload-size")
+        } else if kept.rows > limits.tasks {
+            (format!("{} tasks of at most {}", grouped(kept.rows), grouped(limits.tasks)), "--tasks")
+        } else {
+            return None;
+        };
+        Some(Self {
+            message: format!("{what} cannot be removed while the tasks are open, held, unanswered or undelivered"),
+            cure: format!(
+                "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
+                 `taskwarden storage set {option}`."
+            ),
+        })
+    }
+}
