@@ -63,11 +63,12 @@ impl KillPoints {
         (points, names)
     }
 
-    /// Runs an act between its two points.
-    async fn around<T>(&self, name: &'static str, act: impl Future<Output = T>) -> T {
+    /// Runs an act between its two points. What is called does nothing before its turn, also where it does all of it before
+    /// its future is first polled.
+    async fn around<T, F: Future<Output = T>>(&self, name: &'static str, act: impl FnOnce() -> F) -> T {
         let count = self.count(name);
         self.pass(&format!("{name}:before:{count}")).await;
-        let outcome = act.await;
+        let outcome = act().await;
         self.pass(&format!("{name}:after:{count}")).await;
         outcome
     }

@@ -8,7 +8,7 @@ use super::registry::KillPointRegistry;
 
 impl AlarmStore for KillPointRegistry {
     fn put_alarm(&self, unit: AlarmUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(self.write("registry.put_alarm", self.inner.put_alarm(unit)))
+        Box::pin(self.write("registry.put_alarm", move || self.inner.put_alarm(unit)))
     }
 
     fn alarms(&self, limit: u32) -> PortFuture<'_, Result<Vec<CallAlarm>, RegistryError>> {

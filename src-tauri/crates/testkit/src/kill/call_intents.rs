@@ -31,11 +31,11 @@ impl CallIntents for KillPointCallIntents {
     }
 
     fn left_over(&self) -> PortFuture<'_, Result<Vec<CallIntent>, RegistryError>> {
-        Box::pin(self.points.around("intents.left_over", self.inner.left_over()))
+        Box::pin(self.points.around("intents.left_over", move || self.inner.left_over()))
     }
 
     fn settled(&self, ids: Vec<HandleId>) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.points.around("intents.settled", self.inner.settled(ids)))
+        Box::pin(self.points.around("intents.settled", move || self.inner.settled(ids)))
     }
 
     fn flushed(&self) -> PortFuture<'_, ()> {

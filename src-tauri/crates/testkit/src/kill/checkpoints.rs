@@ -10,7 +10,7 @@ use super::registry::KillPointRegistry;
 
 impl CheckpointStore for KillPointRegistry {
     fn grow_tree(&self, rows: u32) -> PortFuture<'_, Result<TreeGrowth, RegistryError>> {
-        Box::pin(self.write("registry.grow_tree", self.inner.grow_tree(rows)))
+        Box::pin(self.write("registry.grow_tree", move || self.inner.grow_tree(rows)))
     }
 
     fn unsigned_rows(&self, newest: u64) -> PortFuture<'_, Result<UnsignedRows, RegistryError>> {
@@ -22,15 +22,15 @@ impl CheckpointStore for KillPointRegistry {
     }
 
     fn rebuild_tree(&self) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.rebuild_tree", self.inner.rebuild_tree()))
+        Box::pin(self.write("registry.rebuild_tree", move || self.inner.rebuild_tree()))
     }
 
     fn put_checkpoint(&self, unit: CheckpointUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.put_checkpoint", self.inner.put_checkpoint(unit)))
+        Box::pin(self.write("registry.put_checkpoint", move || self.inner.put_checkpoint(unit)))
     }
 
     fn begin_epoch(&self, unit: EpochUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.begin_epoch", self.inner.begin_epoch(unit)))
+        Box::pin(self.write("registry.begin_epoch", move || self.inner.begin_epoch(unit)))
     }
 
     fn checkpoints(&self, limit: u32) -> PortFuture<'_, Result<Vec<Checkpoint>, RegistryError>> {

@@ -9,7 +9,7 @@ use super::KillPointRegistry;
 
 impl ControlStore for KillPointRegistry {
     fn put_control_token(&self, unit: ControlTokenUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.put_control_token", self.inner.put_control_token(unit)))
+        Box::pin(self.write("registry.put_control_token", move || self.inner.put_control_token(unit)))
     }
 
     fn control_tokens(&self) -> PortFuture<'_, Result<Vec<ControlToken>, RegistryError>> {
@@ -17,7 +17,7 @@ impl ControlStore for KillPointRegistry {
     }
 
     fn note_control_use(&self, used: ControlUse, forget: Timestamp) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.note_control_use", self.inner.note_control_use(used, forget)))
+        Box::pin(self.write("registry.note_control_use", move || self.inner.note_control_use(used, forget)))
     }
 
     fn control_uses(
@@ -29,7 +29,7 @@ impl ControlStore for KillPointRegistry {
     }
 
     fn keep_answer(&self, answer: ControlAnswer, forget: Timestamp) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.keep_answer", self.inner.keep_answer(answer, forget)))
+        Box::pin(self.write("registry.keep_answer", move || self.inner.keep_answer(answer, forget)))
     }
 
     fn kept_answer(

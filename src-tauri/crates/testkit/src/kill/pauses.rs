@@ -8,7 +8,7 @@ use super::registry::KillPointRegistry;
 
 impl PauseStore for KillPointRegistry {
     fn put_pause(&self, unit: PauseUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(self.write("registry.put_pause", self.inner.put_pause(unit)))
+        Box::pin(self.write("registry.put_pause", move || self.inner.put_pause(unit)))
     }
 
     fn pauses(&self) -> PortFuture<'_, Result<Vec<Pause>, RegistryError>> {

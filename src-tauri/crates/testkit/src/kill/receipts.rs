@@ -9,15 +9,15 @@ use super::registry::KillPointRegistry;
 
 impl ReceiptStore for KillPointRegistry {
     fn begin_receipts(&self, now: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
-        Box::pin(self.write("registry.begin_receipts", self.inner.begin_receipts(now)))
+        Box::pin(self.write("registry.begin_receipts", move || self.inner.begin_receipts(now)))
     }
 
     fn put_receipts(&self, batch: ReceiptBatch) -> PortFuture<'_, Result<u64, RegistryError>> {
-        Box::pin(self.write("registry.put_receipts", self.inner.put_receipts(batch)))
+        Box::pin(self.write("registry.put_receipts", move || self.inner.put_receipts(batch)))
     }
 
     fn end_receipts(&self) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.end_receipts", self.inner.end_receipts()))
+        Box::pin(self.write("registry.end_receipts", move || self.inner.end_receipts()))
     }
 
     fn receipts(&self, query: ReceiptQuery) -> PortFuture<'_, Result<ReceiptRows, RegistryError>> {

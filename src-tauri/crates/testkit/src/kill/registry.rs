@@ -74,11 +74,10 @@ impl KillPointRegistry {
         self.refused.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn write<T>(
-        &self,
-        name: &'static str,
-        act: impl Future<Output = Result<T, RegistryError>>,
-    ) -> Result<T, RegistryError> {
+    pub(super) async fn write<T, F>(&self, name: &'static str, act: impl FnOnce() -> F) -> Result<T, RegistryError>
+    where
+        F: Future<Output = Result<T, RegistryError>>,
+    {
         self.room()?;
         self.points.around(name, act).await
     }
@@ -95,7 +94,7 @@ impl KillPointRegistry {
 macro_rules! writes {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {$(
         fn $name(&self, $($argument: $type),*) -> Answer<'_, $answer> {
-            Box::pin(self.write(concat!("registry.", stringify!($name)), self.inner.$name($($argument),*)))
+            Box::pin(self.write(concat!("registry.", stringify!($name)), move || self.inner.$name($($argument),*)))
         }
     )+};
 }
@@ -113,7 +112,7 @@ impl Registry for KillPointRegistry {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
             self.room()?;
-            self.points.around("registry.admit", self.inner.admit(unit)).await
+            self.points.around("registry.admit", move || self.inner.admit(unit)).await
         })
     }
 
@@ -127,7 +126,7 @@ impl Registry for KillPointRegistry {
                     self.refused.fetch_add(1, Ordering::Relaxed);
                 })?;
             }
-            self.points.around("registry.commit", self.inner.commit(unit)).await
+            self.points.around("registry.commit", move || self.inner.commit(unit)).await
         })
     }
 
@@ -137,18 +136,30 @@ impl Registry for KillPointRegistry {
             if unit.agent.revoked.is_none() {
                 self.room()?;
             }
-            self.points.around("registry.put_agent", self.inner.put_agent(unit)).await
+            self.points.around("registry.put_agent", move || self.inner.put_agent(unit)).await
         })
     }
 
     fn put_halt(&self, unit: HaltUnit) -> Answer<'_, Seq> {
         // With the space of the reserve, whether or not the disk is full (ruling 28).
-        Box::pin(self.points.around("registry.put_halt", self.inner.put_halt(unit)))
+        Box::pin(self.points.around("registry.put_halt", move || self.inner.put_halt(unit)))
     }
 
     fn put_plan(&self, unit: PlanUnit) -> Answer<'_, ()> {
         // As a halt.
-        Box::pin(self.points.around("registry.put_plan", self.inner.put_plan(unit)))
+        Box::pin(self.points.around("registry.put_plan", move || self.inner.put_plan(unit)))
+    }
+
+    fn desk_put(&self, kind: &str, key: &str, value: Option<String>, at: Timestamp) -> Answer<'_, ()> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        let put = move || async move { self.inner.desk_put(&kind, &key, value, at).await };
+        Box::pin(self.write("registry.desk_put", put))
+    }
+
+    fn desk_decide(&self, kind: &str, key: &str, value: Option<String>, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        let decide = move || async move { self.inner.desk_decide(&kind, &key, value, audit).await };
+        Box::pin(self.write("registry.desk_decide", decide))
     }
 
     fn recording(&self) -> Recording {
@@ -179,8 +190,6 @@ impl Registry for KillPointRegistry {
         put_tool_memory(unit: ToolMemoryUnit) -> ();
         put_rule(unit: RuleUnit) -> Seq;
         record(audit: Vec<AuditEvent>) -> ();
-        desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
-        desk_decide(kind: &str, key: &str, value: Option<String>, audit: Vec<AuditEvent>) -> ();
         hide(unit: HideUnit) -> ();
         prune(before: Timestamp) -> u64;
         clean(limits: RetentionPolicy, now: Timestamp) -> Removal;

@@ -7,7 +7,7 @@ use super::registry::KillPointRegistry;
 
 impl RouteStore for KillPointRegistry {
     fn put_route(&self, unit: RouteUnit) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(self.write("registry.put_route", self.inner.put_route(unit)))
+        Box::pin(self.write("registry.put_route", move || self.inner.put_route(unit)))
     }
 
     fn open_routes(&self) -> PortFuture<'_, Result<Vec<ClientRoute>, RegistryError>> {

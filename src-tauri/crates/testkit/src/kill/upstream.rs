@@ -36,7 +36,7 @@ impl Connector for KillPointConnector {
         line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
-            let connected = self.points.around("upstream.connect", self.inner.connect(server, line)).await?;
+            let connected = self.points.around("upstream.connect", move || self.inner.connect(server, line)).await?;
             let upstream = Arc::new(KillPointUpstream { inner: connected.upstream, points: self.points.clone() });
             Ok(Connected { upstream, ..connected })
         })
@@ -76,15 +76,15 @@ struct KillPointUpstream {
 
 impl Upstream for KillPointUpstream {
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
-        Box::pin(self.points.around("upstream.call", self.inner.call(request)))
+        Box::pin(self.points.around("upstream.call", move || self.inner.call(request)))
     }
 
     fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>> {
-        Box::pin(self.points.around("upstream.cancel_call", self.inner.cancel_call(ticket, reason)))
+        Box::pin(self.points.around("upstream.cancel_call", move || self.inner.cancel_call(ticket, reason)))
     }
 
     fn read(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>> {
-        Box::pin(self.points.around("upstream.read", self.inner.read(task)))
+        Box::pin(self.points.around("upstream.read", move || self.inner.read(task)))
     }
 
     fn answer(
@@ -92,11 +92,11 @@ impl Upstream for KillPointUpstream {
         task: Option<UpstreamTaskId>,
         answers: Vec<AnswerToSend>,
     ) -> PortFuture<'_, Result<(), UpstreamError>> {
-        Box::pin(self.points.around("upstream.answer", self.inner.answer(task, answers)))
+        Box::pin(self.points.around("upstream.answer", move || self.inner.answer(task, answers)))
     }
 
     fn refuse_question(&self, token: String) -> PortFuture<'_, Result<(), UpstreamError>> {
-        Box::pin(self.points.around("upstream.refuse_question", self.inner.refuse_question(token)))
+        Box::pin(self.points.around("upstream.refuse_question", move || self.inner.refuse_question(token)))
     }
 
     fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
@@ -104,7 +104,7 @@ impl Upstream for KillPointUpstream {
     }
 
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {
-        Box::pin(self.points.around("upstream.cancel", self.inner.cancel(task)))
+        Box::pin(self.points.around("upstream.cancel", move || self.inner.cancel(task)))
     }
 
     fn ping(&self) -> PortFuture<'_, Result<(), UpstreamError>> {
@@ -112,7 +112,7 @@ impl Upstream for KillPointUpstream {
     }
 
     fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
-        Box::pin(self.points.around("upstream.list", self.inner.list(cursor)))
+        Box::pin(self.points.around("upstream.list", move || self.inner.list(cursor)))
     }
 
     fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
@@ -140,7 +140,7 @@ impl Upstream for KillPointUpstream {
     }
 
     fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
-        Box::pin(self.points.around("upstream.rejoin", self.inner.rejoin(ticket)))
+        Box::pin(self.points.around("upstream.rejoin", move || self.inner.rejoin(ticket)))
     }
 
     fn can_freeze(&self) -> bool {
@@ -148,7 +148,7 @@ impl Upstream for KillPointUpstream {
     }
 
     fn freeze(&self, is_frozen: bool) -> PortFuture<'_, Option<FreezeReading>> {
-        Box::pin(self.points.around("upstream.freeze", self.inner.freeze(is_frozen)))
+        Box::pin(self.points.around("upstream.freeze", move || self.inner.freeze(is_frozen)))
     }
 
     fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {
