@@ -225,6 +225,9 @@ pub struct TaskHandle {
     /// With what it failed for its agent, when the server's word came too late (statement 69): a word of
     /// [`OwnFailure`], or a sentence that an earlier version stored.
     pub failed_for_agent: Option<Arc<str>>,
+    /// The last change that an agent sees of a task that ended for it: what is recorded of the task later, such as that a
+    /// result was delivered, moves [`TaskHandle::changed`] and not this. `None` while its agent sees no end.
+    pub end_shown: Option<Timestamp>,
     /// When the first task was lost that was lost for the same cause as this one; `None` while it is not lost. It names
     /// the cause, whatever becomes of the other tasks.
     pub loss_cause: Option<Timestamp>,

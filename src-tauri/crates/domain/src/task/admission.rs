@@ -181,6 +181,7 @@ impl TaskHandle {
             run_limits: TaskRunLimits::default(),
             cancelled_for_agent: None,
             failed_for_agent: None,
+            end_shown: None,
             escalation: Escalation::default(),
             loss_cause: None,
             parent: None,

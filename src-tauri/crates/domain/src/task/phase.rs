@@ -228,8 +228,7 @@ impl TaskHandle {
         let mut step = step.settle(self, now);
         if let Some(since) = self.people_tick().filter(|at| *at <= now && !step.changed) {
             // The moment of the commit is what says that people are asked now.
-            step.changed = true;
-            step.next.changed = now.max(self.changed);
+            step.touch(self, now);
             step.people_asked(since, now);
         }
         step
@@ -248,8 +247,7 @@ impl TaskHandle {
         }
         let mut step = step.settle(self, now);
         // The next tick counts from here, so this one is worth a commit even when only a poll was requested.
-        step.changed = true;
-        step.next.changed = now.max(self.changed);
+        step.touch(self, now);
         step
     }
 }

@@ -111,12 +111,7 @@ impl Transition {
             if let Some(since) = people_at {
                 self.people_asked(since, now);
             }
-            // Agents see this moment: it must not go back when a clock does, and it stays while they see the same end,
-            // whatever is still recorded of the task (its answer was confirmed, its result was delivered).
-            let shown = agent_view(before, now);
-            if !shown.is_terminal() || shown != agent_view(&self.next, now) {
-                self.next.changed = now.max(before.changed);
-            }
+            self.touch(before, now);
             if self.next.is_over() {
                 self.next.frozen_since = None;
                 self.next.more_questions = 0;
@@ -125,6 +120,22 @@ impl Transition {
             self.next.ended = if self.next.is_over() { self.next.ended.or(Some(now)) } else { None };
         }
         self
+    }
+
+    /// It changed in this moment, which does not go back when a clock does. While an agent sees the same end, the moment
+    /// that it sees stays.
+    pub(crate) fn touch(&mut self, before: &TaskHandle, now: Timestamp) {
+        self.changed = true;
+        self.next.changed = now.max(before.changed);
+        if self.next.agent.is_none() {
+            return;
+        }
+        let shown = agent_view(&self.next, now);
+        self.next.end_shown = match (shown.is_terminal(), shown == agent_view(before, now)) {
+            (true, true) => before.end_shown.or(Some(before.changed)),
+            (true, false) => Some(self.next.changed),
+            (false, _) => None,
+        };
     }
 
     /// Notes the cause of a loss with the transition in which it was lost, and forgets it when it is found again. `first`

@@ -163,6 +163,8 @@ pub(crate) struct TaskDef {
     #[serde(skip_serializing_if = "Option::is_none")]
     failed_for_agent: Option<Arc<str>>,
     #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
+    end_shown: Option<Timestamp>,
+    #[serde(default, with = "As::<Maybe<Millis>>", skip_serializing_if = "Option::is_none")]
     loss_cause: Option<Timestamp>,
     #[serde(default, with = "As::<Maybe<ParentDef>>", skip_serializing_if = "Option::is_none")]
     parent: Option<Parent>,

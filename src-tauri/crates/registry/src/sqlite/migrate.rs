@@ -62,6 +62,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: SIGNED_MARK, sql: include_str!("../../migrations/sqlite/0033_signed_mark.sql") },
     Migration { version: 34, sql: include_str!("../../migrations/sqlite/0034_reverified.sql") },
     Migration { version: 35, sql: include_str!("../../migrations/sqlite/0035_told_tools.sql") },
+    Migration { version: 36, sql: include_str!("../../migrations/sqlite/0036_shown_end.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

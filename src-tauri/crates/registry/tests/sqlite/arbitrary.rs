@@ -447,6 +447,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             run_limits,
             cancelled_for_agent,
             failed_for_agent: failed.map(Into::into),
+            end_shown: ended,
             escalation: Escalation::default(),
             loss_cause: None,
             parent,

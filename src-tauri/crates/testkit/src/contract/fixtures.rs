@@ -79,6 +79,7 @@ impl ContractFixtures {
             run_limits: domain::task::TaskRunLimits::default(),
             cancelled_for_agent: None,
             failed_for_agent: None,
+            end_shown: None,
             escalation: Escalation::default(),
             loss_cause: None,
             parent: None,

@@ -341,7 +341,7 @@ pub fn agent_task_times(handle: &TaskHandle, policy: &Policy) -> AgentTaskTimes 
     let hint = task.and_then(|task| task.hint).unwrap_or(numbers.agent_poll);
     AgentTaskTimes {
         created: handle.created,
-        updated: handle.changed.max(handle.created),
+        updated: handle.end_shown.unwrap_or(handle.changed).max(handle.created),
         ttl: handle.agent_ttl.map_or_else(servers, Ttl::For),
         hint: hint.clamp(numbers.agent_poll_min, numbers.agent_poll_max.max(numbers.agent_poll_min)),
     }

@@ -36,8 +36,7 @@ impl TaskHandle {
             step.next.run_limits.dues_mut().for_each(moved);
         }
         if step.next != *self {
-            step.next.changed = now.max(self.changed);
-            step.changed = true;
+            step.touch(self, now);
         }
         step
     }

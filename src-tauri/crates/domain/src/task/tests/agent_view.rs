@@ -250,6 +250,16 @@ fn check_sight(task: &TaskHandle, now: Timestamp) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn looking_for_a_payload_in_vain_moves_no_time_of_a_task_that_its_agent_was_told_is_cancelled() {
+    let told = given(Audience::People).agent_told_cancelled(at(15)).next;
+    let ended = told.observe(&sight(TaskStatus::Completed(Outcome::NotFetched), 20), &policy()).next;
+    let late = at(20).plus(policy().hint_ceiling);
+    let looked = ended.ticked(late, &policy());
+    assert!(looked.changed && looked.next.changed == late, "the next look counts from this one");
+    assert_eq!(agent_task_times(&looked.next, &policy()).updated, at(15), "its agent saw this end and no later one");
+}
+
 proptest! {
     #[test]
     fn what_an_agent_was_shown_as_an_end_never_changes(
