@@ -175,10 +175,15 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
-    /// Whether a cancel must be sent now.
+    /// Whether a cancel must be sent now. One that left for a call whose reply is lost is not sent again: that is a
+    /// notification, which no server answers, and nobody refused it.
     #[must_use]
     pub fn is_cancel_due(&self) -> bool {
-        !self.is_over() && self.cancel_request().is_some_and(|cancel_request| cancel_request.delivery.is_pending())
+        let has_left = |delivery: &Delivery| {
+            matches!((delivery, &self.view), (Delivery::Sent { .. }, ServerView::Unanswered { .. }))
+        };
+        let request = self.cancel_request().filter(|request| request.delivery.is_pending());
+        !self.is_over() && request.is_some_and(|request| !has_left(&request.delivery))
     }
 
     /// How the cancel counts in the record of its server; `None` when none was sent.

@@ -13,7 +13,7 @@ use domain::ids::{AgentId, ConnectionId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::ToolFacts;
 use domain::server::tool_names::NotOfferedCounts;
-use domain::server::{Era, Server, ServerHealth};
+use domain::server::{Era, Server, ServerAddress, ServerHealth};
 use domain::task::observation::Progress;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -142,6 +142,15 @@ impl ServerConnection {
             is_taking_over: AtomicBool::new(false),
             leave,
         }
+    }
+
+    /// Whether no process is started for it: its agent lost its access. One that runs is connected to.
+    pub(crate) fn starts_nothing(&self) -> bool {
+        let is_local = match self.configured().address {
+            ServerAddress::Stdio { .. } => true,
+            ServerAddress::Http { .. } => false,
+        };
+        is_local && self.leases.is_unwanted()
     }
 
     /// Whether it is still to be seen if the process that it was opened for is there.

@@ -49,6 +49,9 @@ impl ServerActor {
             self.lose_old_calls(&[]);
             return;
         }
+        if self.connection.starts_nothing() {
+            self.connection.take_over_later();
+        }
         self.tracker.state = ConnectionStage::Connecting;
         self.tracker.tried = Some(Instant::now());
         self.connection.set_health(ServerHealth::Connecting);

@@ -145,7 +145,11 @@ fn closed(core: &EngineCore, server: &Server, key: ConnectionKey) -> ServerConne
     let leave = core.supervisor.stopping().child_token();
     let observed = core.connections.observed(server.id, &core.policy);
     let commits = Arc::clone(&core.effects.commits);
-    ServerConnection::new(server, key.seat, &core.policy, commits, observed, leave)
+    let connection = ServerConnection::new(server, key.seat, &core.policy, commits, observed, leave);
+    if key.seat.is_some_and(|agent| !core.access.snapshot().has_access(agent)) {
+        connection.leases.set_unwanted();
+    }
+    connection
 }
 
 fn begin(core: &Arc<EngineCore>, connection: ServerConnection) -> Arc<ServerConnection> {
@@ -177,11 +181,14 @@ pub(crate) fn reopen(core: &Arc<EngineCore>, handle: &TaskHandle) -> Option<Arc<
     Some(open(core, shared.configured(), key, Abilities::default()))
 }
 
-/// Opens the own connections of agents with access to processes that an earlier run left for them, so that people can
+/// Opens the own connections of agents, to processes that an earlier run left for them, so that people can
 /// freeze and end those. The shared process is taken over by its connection, which every start opens.
 pub(crate) fn open_kept(core: &Arc<EngineCore>) {
     let snapshot = core.access.snapshot();
-    let agents = snapshot.all().into_iter().filter(|agent| agent.revoked.is_none());
+    // What of an agent without access still works on its tasks is told to cancel them; the rest is ended elsewhere.
+    let has_work =
+        |agent: AgentId| core.ledger.of_agent(agent).iter().any(|task| !task.phase(core.time.now()).is_over());
+    let agents = snapshot.all().into_iter().filter(|agent| agent.revoked.is_none() || has_work(agent.id));
     let agents: Vec<AgentId> = agents.map(|agent| agent.id).collect();
     for shared in core.connections.all().into_iter().filter(|connection| connection.key.seat.is_none()) {
         for agent in core.connector.kept_seats(shared.server, &agents) {

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use domain::ids::HandleId;
+use domain::server::ServerHealth;
 use domain::task::Transition;
+use domain::task::status::GoneWhy;
 use tokio::time::Instant;
 
 use crate::connections::call_reply;
@@ -14,7 +16,9 @@ use crate::connections::live_connection::LiveConnection;
 use crate::connections::task_needs::{awaits_other_run, may_still_reply};
 use crate::servers::actor::ServerActor;
 use crate::servers::open_connection;
+use crate::servers::state::connection_tracker::ConnectionStage;
 use crate::servers::state::finished_job::FinishedJob;
+use crate::servers::state::task_lane::LaneUpdate;
 
 impl ServerActor {
     /// Takes up the calls that still run behind this connection; the others of earlier runs are lost.
@@ -60,11 +64,33 @@ impl ServerActor {
 
     /// There is no process of an earlier run to take over any more. One is started only when somebody needs it.
     pub(crate) fn not_taken_over(&mut self) {
+        if self.connection.starts_nothing() {
+            return self.end_with_access();
+        }
         if open_connection::is_idle(&self.core, &self.connection) && self.connection.leases.try_close() {
             self.close_idle();
         } else {
             self.connect();
         }
+    }
+
+    /// Nothing runs of an agent that lost its access, and nothing is started for it: what it had there is gone.
+    pub(crate) fn end_with_access(&mut self) {
+        self.tracker.state = ConnectionStage::Idle;
+        self.connection.set_health(ServerHealth::Down {
+            since: self.core.time.now(),
+            why: "its agent has no access any more".into(),
+            hint: "Nothing is started for an agent that was revoked.".into(),
+            retry_at: None,
+        });
+        self.lose_old_calls(&[]);
+        let why = GoneWhy::ProcessEnded("its agent was revoked, and its process is gone".into());
+        for handle in self.core.ledger.of_connection(self.connection.key) {
+            if handle.view.task().is_some() && !handle.is_over() {
+                self.apply(handle.id, LaneUpdate::Gone(why.clone()));
+            }
+        }
+        self.idle_at = Some(Instant::now());
     }
 
     /// Closes an agent's own connection that was idle for long enough. That of a frozen server stays until it may go on,

@@ -4,16 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::{AgentId, ServerId, SessionKey};
+use domain::agent::Agent;
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ids::{AgentId, HandleId, ServerId, SessionKey};
 use domain::policy::Policy;
 use domain::ports::{
-    Abilities, CallError, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError,
+    Abilities, AgentUnit, CallError, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit,
+    UpstreamError,
 };
 use domain::server::{Era, Server, ServerHealth};
 use domain::task::status::Phase;
 use engine::EngineError;
 use parking_lot::Mutex;
-use testkit::build::{http_server, person};
+use testkit::build::{http_server, person, stdio_server};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, hung_up, unreachable};
@@ -87,9 +90,12 @@ struct Bench {
 
 /// A legacy server with a seat for people and one for an agent.
 async fn bench(policy: Policy) -> Bench {
+    bench_of(http_server(1, "one"), policy).await
+}
+
+async fn bench_of(server: Server, policy: Policy) -> Bench {
     let clock = Arc::new(TestClock::new());
     let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
-    let server = http_server(1, "one");
     let id = server.id;
     let agent = AgentId::from_random(1);
     let seats = Arc::new(Seats::default());
@@ -284,6 +290,52 @@ async fn a_process_whose_secrets_cannot_be_read_yet_is_left_alone_and_taken_over
     world.until_true("it is taken over", || own.connection().is_some()).await;
     assert_eq!(own_lines(&seats), [true, true], "and none was started");
     assert_eq!(*seats.ended.lock(), [] as [Option<AgentId>; 0]);
+}
+
+/// An agent with a task in a process of its own, and a core that was killed as soon as the agent was revoked.
+async fn killed_while_revoking() -> (Bench, HandleId) {
+    let mut bench = bench_of(stdio_server(1, "one"), Policy::default()).await;
+    let Bench { world, id, own, agent, .. } = &mut bench;
+    own.outlive_core();
+    world.until_up(*id).await;
+    own.reply_task("work", "t1", vec![PollReply::working()]);
+    let task = world.handle_of(call(*agent, *id, "work")).await;
+    world.until_phase(task, Phase::Running).await;
+    world.kill().await;
+    let known = world.registry.agents().await.expect("agents can be read").into_iter().find(|one| one.id == *agent);
+    let now = world.now();
+    let fact = AuditEvent {
+        at: now,
+        actor: Actor::Person(person("ada")),
+        verb: Verb::AgentRevoked,
+        subject: Subject::Agent(*agent),
+        note: String::new(),
+    };
+    let revoked = Agent { revoked: Some(now), ..known.expect("it was added") };
+    let unit = AgentUnit { agent: revoked, audit: vec![fact], ended_pause: None };
+    world.registry.put_agent(unit).await.expect("it is revoked");
+    (bench, task)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_works_for_a_revoked_agent_is_told_to_cancel_after_a_kill_and_then_ended() {
+    let (Bench { mut world, seats, own, agent, .. }, task) = killed_while_revoking().await;
+    seats.kept.lock().push(agent);
+    world.start().await;
+    world.until(task, "cancelled", |handle| handle.view.is_terminal()).await;
+    world.pass(10 * SECOND).await;
+    assert!(own.connection().is_none(), "it is not kept any longer");
+    assert_eq!(own_lines(&seats), [false, true], "no process was started for an agent without access");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_process_is_started_for_the_tasks_of_a_revoked_agent_whose_process_is_gone() {
+    let (Bench { mut world, seats, own, .. }, task) = killed_while_revoking().await;
+    own.refuse_connections(Some(unreachable()));
+    world.start().await;
+    world.until(task, "lost", |handle| handle.contact.is_gone()).await;
+    world.pass(600 * SECOND).await;
+    assert_eq!(own_lines(&seats), [false, true], "it was looked for once, and none was started");
 }
 
 #[tokio::test(start_paused = true)]

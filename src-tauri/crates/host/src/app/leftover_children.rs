@@ -1,15 +1,17 @@
 //! Ends server processes that an earlier core left behind, and records it (ruling 15).
 //!
 //! Those without a keeper end before the core starts. Those with one wait for a core (ruling 16); when no server and no
-//! agent of today can claim such a child, because a person removed it, no core will come for it, and it is ended now.
+//! agent of today can claim such a child, because a person removed it, no core will come for it, and it is ended now. The
+//! child of a revoked agent with open tasks is told by the engine to cancel them, and ended then.
 //! Which child belongs to a server of today is decided in `mcp`.
 
 use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{AgentId, ServerId};
-use domain::ports::{Clock, Registry, RegistryError};
+use domain::ports::{Clock, Registry, RegistryError, TaskQuery};
 use domain::server::{Server, ServerAddress};
+use domain::task::status::Phase;
 use engine::runtime::supervisor::Supervisor;
 use keeper::RuntimeDir;
 use mcp::upstream::kept_child_name;
@@ -55,15 +57,19 @@ async fn end_unclaimed(
     supervisor: &Supervisor,
     servers: &[Server],
 ) -> Result<(), RegistryError> {
-    let agents = registry.agents().await?;
-    let with_access: Vec<AgentId> =
-        agents.iter().filter(|agent| agent.revoked.is_none()).map(|agent| agent.id).collect();
+    let mut claiming = Vec::new();
+    for agent in registry.agents().await? {
+        // A child that still works on tasks of a revoked agent is told to cancel them before it ends.
+        if agent.revoked.is_none() || has_work(registry, agent.id).await? {
+            claiming.push(agent.id);
+        }
+    }
     let has_child = |server: &&Server| match server.address {
         ServerAddress::Stdio { .. } => true,
         ServerAddress::Http { .. } => false,
     };
     let servers: Vec<ServerId> = servers.iter().filter(has_child).map(|server| server.id).collect();
-    let names = claimed_names(&servers, &with_access);
+    let names = claimed_names(&servers, &claiming);
     let left = keeper::unclaimed_children(&config.paths.keepers(), names.iter().map(String::as_str));
     if left.is_empty() {
         return Ok(());
@@ -84,6 +90,13 @@ async fn end_unclaimed(
         }
     });
     Ok(())
+}
+
+/// Whether a task of this agent is open.
+async fn has_work(registry: &Arc<dyn Registry>, agent: AgentId) -> Result<bool, RegistryError> {
+    let phases = Phase::ALL.into_iter().filter(|phase| !phase.is_over()).collect();
+    let open = TaskQuery { phases, agent: Some(agent), limit: 1, ..TaskQuery::default() };
+    Ok(!registry.list(open).await?.rows.is_empty())
 }
 
 /// The names of all children that a core of today may ask for.
