@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use domain::ids::ConnectionId;
 use domain::ports::UpstreamError;
-use domain::server::{ServerAddress, ServerHealth};
+use domain::server::{Era, ServerAddress, ServerHealth};
 use domain::task::status::Needs;
 use tokio::time::Instant;
 
@@ -147,6 +147,16 @@ impl ServerActor {
             return;
         }
         let Some(live) = self.connection.live() else { return self.check.end() };
+        if self.reads_to_check(&live) {
+            self.check.end();
+            // What is being read says the same.
+            if self.reading == 0
+                && let Some(id) = self.polls.take_first()
+            {
+                self.poll(id, live);
+            }
+            return;
+        }
         let core = Arc::clone(&self.core);
         self.jobs.push(Box::pin(async move {
             let answer = core.ask(live.upstream.ping()).await;
@@ -162,7 +172,11 @@ impl ServerActor {
         }
         match answer {
             Err(UpstreamError::Unreachable { why, hint }) => self.unreached_by_others(&why, &hint),
-            Err(UpstreamError::Unauthorized { why, hint }) => self.refused_for_others(why, hint),
+            Err(UpstreamError::Unauthorized { why, hint }) => {
+                if self.core.sign_ins.is_needed(&self.server) {
+                    self.needs_sign_in(why, hint);
+                }
+            }
             Err(UpstreamError::RateLimited { after }) => {
                 self.slow_down(after);
             }
@@ -200,13 +214,24 @@ impl ServerActor {
         self.block_all(&Needs::SignIn(hint));
     }
 
+    /// Whether a task is read to check: the modern dialect has no ping.
+    fn reads_to_check(&self, live: &LiveConnection) -> bool {
+        live.negotiated.era == Era::Modern && self.polls.len() > 0
+    }
+
     /// A request that was no poll was refused. Where a person has to sign in, the whole server waits for that; a single
-    /// permission that is missing is the request's own trouble.
+    /// permission that is missing is the request's own trouble, and so is a tool that refuses what the server accepts of all
+    /// others: the server is asked something else before anything of it waits.
     pub(crate) fn refused_for_others(&mut self, why: String, hint: String) {
-        if !self.core.sign_ins.is_needed(&self.server) || self.connection.live().is_none() {
+        let Some(live) = self.connection.live() else { return };
+        if !self.core.sign_ins.is_needed(&self.server) {
             return;
         }
-        if self.polls.len() == 0 && self.connection.in_flight().is_empty() {
+        let has_ping = live.negotiated.era != Era::Modern && !self.connection.in_flight().is_empty();
+        if self.polls.len() > 0 || has_ping {
+            return self.check_soon();
+        }
+        if self.connection.in_flight().is_empty() {
             // No poll would find out when it is over; connecting does.
             self.drop_connection(&why, &hint);
         }

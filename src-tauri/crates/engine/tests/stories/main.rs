@@ -40,6 +40,7 @@ mod restarting;
 mod scale;
 mod server_acts;
 mod shared_questions;
+mod sign_ins;
 mod signed_log;
 mod standing_answers;
 mod task_spans;
