@@ -95,6 +95,8 @@ pub struct Api {
     live: Option<LiveCore>,
     /// Held while files of agent programs are changed or what became of a change is found out: one at a time.
     pub(crate) changing_files: Arc<tokio::sync::Mutex<()>>,
+    /// Held while a rule is compared with what it replaces and put: one at a time.
+    pub(crate) changing_rules: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Api {
@@ -128,7 +130,17 @@ impl Api {
         live: Option<LiveCore>,
     ) -> Self {
         let (feeds, control_feeds) = (Feeds::new(), ControlFeeds::default());
-        Self { registry, clock, policy, feeds, control_feeds, scale, live, changing_files: Arc::default() }
+        Self {
+            registry,
+            clock,
+            policy,
+            feeds,
+            control_feeds,
+            scale,
+            live,
+            changing_files: Arc::default(),
+            changing_rules: Arc::default(),
+        }
     }
 
     /// Whether a core runs behind this api.

@@ -176,9 +176,9 @@ calls: number, };
 
 /** An agent that has no access any more. */
 export type AgentRevoked = { agent: AgentFacts,
-/** Tasks of it that were asked to stop. */
+/** Tasks of it that are asked to cancel because of this. Those that were asked before are not asked again. */
 stopped: number,
-/** What became of each of them so far, at most a page. */
+/** What became so far of each task that was open, also of those that were asked before; at most a page. */
 stops: Array<StopDto>,
 /** Entries of agent programs that still connect as it. */
 left: Array<LeftEntries>, };
@@ -382,7 +382,7 @@ total: number,
 /** Answered questions before this page. */
 offset: number, };
 
-/** Why a call was not done. Serialises as the object of ruling 20. */
+/** Why a call was not done: the JSON object of the control API, and of commands with `--json`. */
 export type ApiError = {
 /** What to branch on. */
 code: Code,
@@ -1281,8 +1281,10 @@ tool: string | null,
 scope: Array<HaltEffectDto>,
 /** What of it is in force. */
 inForce: Array<HaltEffectDto>, at: string,
-/** Null for the file `HALT`, which any program can make. */
-by: string | null, reason: string, };
+/** Null for the file `HALT`, which any program can make; `control:ctl_…` for a supervisor program. */
+by: string | null,
+/** The name of that program's control token; left out for a person. */
+byName?: string, reason: string, };
 
 /** What was asked again. */
 export type HaltRetried = {
@@ -1936,7 +1938,9 @@ agent: string | null,
 /** The name of the frozen server; null when it is an agent. */
 server: string | null, since: string,
 /** Who paused it: a person, or `control:ctl_…` for a supervisor program. */
-by: string, reason: string,
+by: string,
+/** The name of that program's control token; left out for a person. */
+byName?: string, reason: string,
 /** Results that arrive for the agent are held. */
 holdsResults: boolean,
 /** Calls that wait. */
@@ -2514,6 +2518,11 @@ agreed?: Array<string>, };
 
 /** A rule. Null means that it says nothing about this. */
 export type RuleDto = { scope: ScopeDto,
+/**
+ * Which version of the rule this is. Whoever changes a rule gives the version that it read, or 0 where there was none:
+ * the change is refused when somebody else changed the rule meanwhile. Left out, it replaces what is there.
+ */
+version?: number | null,
 /** Who is asked. */
 asked?: WhoIsAsked | null,
 /** When people are asked too, with `agentThenPeople`. */

@@ -191,7 +191,8 @@ export function answers(state: CoreState): Answers {
     "rules.list": () => ({ rules: state.rules }),
     "rules.put": (rule) => {
       const same = (other: RuleDto) => JSON.stringify(other.scope) === JSON.stringify(rule.scope);
-      state.rules = [...state.rules.filter((other) => !same(other)), rule];
+      const version = (state.rules.find(same)?.version ?? 0) + 1;
+      state.rules = [...state.rules.filter((other) => !same(other)), { ...rule, version }];
       state.send({ rules: state.rules });
       return { rules: state.rules };
     },

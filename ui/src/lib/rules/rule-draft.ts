@@ -75,6 +75,7 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
   if (alarmedBy(scope.kind).some((what) => isBadAlarm(what, draft.alarms[what]))) return null;
   return {
     scope,
+    version: before?.version ?? 0,
     asked: draft.asked === "" ? null : draft.asked,
     peopleAfterMs: draft.asked === "agentThenPeople" && seconds !== null ? seconds * 1_000 : null,
     repeat: draft.repeat === "" ? null : draft.repeat,

@@ -45,13 +45,23 @@ impl Api {
     /// changes and records nothing.
     ///
     /// # Errors
-    /// When the scope is unknown, a time is missing or out of range, a limit cannot be, or it cannot be recorded.
+    /// When the scope is unknown, a time is missing or out of range, a limit cannot be, another version of the rule is there
+    /// than the one that was changed, or it cannot be recorded.
     pub async fn rule_put(&self, caller: &Caller, input: RuleDto) -> Result<RuleList, ApiError> {
         let live = self.live()?;
         let mut rule = self.rule(&input).await?;
         let remove = rule.is_empty();
+        let _one = self.changing_rules.lock().await;
         let scopes = self.registry.rules().await?;
         let before = scopes.iter().find(|kept| kept.scope == rule.scope);
+        let version = before.map_or(0, |before| before.version);
+        if input.version.is_some_and(|read| read != version) {
+            return Err(ApiError::new(
+                Code::Refused,
+                "this rule was changed by somebody else meanwhile",
+                "Look at it as it is now, and change it again.",
+            ));
+        }
         if let Some(before) = before {
             rule.version = before.version.saturating_add(1);
         } else if remove {
@@ -105,6 +115,7 @@ impl Api {
         };
         Ok(RuleDto {
             scope,
+            version: Some(rule.version),
             asked,
             people_after_ms: people_after.map(millis),
             repeat: rule.repeat.map(|repeat| match repeat {

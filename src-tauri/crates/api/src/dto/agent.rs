@@ -160,6 +160,11 @@ pub enum RepeatDto {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RuleDto {
     pub scope: ScopeDto,
+    /// Which version of the rule this is. Whoever changes a rule gives the version that it read, or 0 where there was none:
+    /// the change is refused when somebody else changed the rule meanwhile. Left out, it replaces what is there.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub version: Option<u32>,
     /// Who is asked.
     #[serde(default)]
     #[ts(optional = nullable)]

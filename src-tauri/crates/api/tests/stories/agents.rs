@@ -234,6 +234,27 @@ async fn a_rule_is_put_by_scope_and_taken_away_when_it_says_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_rule_that_somebody_else_changed_meanwhile_is_not_replaced() {
+    let world = World::new().await;
+    agent(&world, "claude").await;
+    let of_agent = |version: Option<u32>, calls: u32| {
+        let scope = json!({"kind": "agent", "agent": "claude"});
+        json!({"scope": scope, "version": version, "openCalls": calls})
+    };
+    let first = world.call("rules.put", of_agent(Some(0), 5)).await;
+    assert_eq!(first["rules"][0]["version"], 1, "{first}");
+    let late = world.try_call("rules.put", of_agent(Some(0), 6)).await.expect_err("there is one by now");
+    assert_eq!(late.code, Code::Refused, "{late:?}");
+    let both = tokio::join!(
+        world.try_call("rules.put", of_agent(Some(1), 7)),
+        world.try_call("rules.put", of_agent(Some(1), 8))
+    );
+    assert!(both.0.is_ok() != both.1.is_ok(), "of two changes of one version one is made: {both:?}");
+    let replaced = world.call("rules.put", of_agent(None, 9)).await;
+    assert_eq!((&replaced["rules"][0]["version"], &replaced["rules"][0]["openCalls"]), (&json!(3), &json!(9)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_open_window_hears_of_agents_and_rules() {
     let world = World::new().await;
     let mut reader = Reader::open(&world, SubscribeInput { visible: true, ..SubscribeInput::default() }).await;

@@ -166,13 +166,40 @@ pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen)
 }
 
 async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandResult {
-    let SetRuleArgs { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
+    let core = CoreClient::attach(config)?;
+    let scope = input.scope.named();
+    let mut kept = read(&core, &scope).await?;
+    let list: RuleList = loop {
+        let rule = changed(kept.clone(), &input)?;
+        let refused = match core.request("rules.put", &rule).await {
+            Ok(list) => break list,
+            Err(refused) => refused,
+        };
+        // Where somebody else changed another field meanwhile, both changes hold.
+        let newest = read(&core, &scope).await?;
+        if newest.version == kept.version {
+            return Err(refused);
+        }
+        kept = newest;
+    };
+    if let Some(words) = unknown_tool(&core, &scope).await {
+        screen.warning(&words);
+    }
+    print(&list, screen)
+}
+
+/// The rule of this scope as it is now; one that says nothing where there is none.
+async fn read(core: &CoreClient, scope: &ScopeDto) -> Result<RuleDto, ApiError> {
+    let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
+    let rule = kept.rules.into_iter().find(|rule| rule.scope == *scope);
+    Ok(rule.unwrap_or_else(|| RuleDto { version: Some(0), ..blank(scope.clone()) }))
+}
+
+/// The rule with the fields that the command line names.
+fn changed(mut rule: RuleDto, input: &SetRuleArgs) -> Result<RuleDto, ApiError> {
+    let SetRuleArgs { ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
     let SetRuleArgs { result_tokens, task_tokens, window_tokens, time_limit, progress_limit, .. } = input;
     let SetRuleArgs { same_calls, calls_per_minute, open_calls, alarm, .. } = input;
-    let core = CoreClient::attach(config)?;
-    let scope = scope.named();
-    let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
-    let mut rule = kept.rules.into_iter().find(|rule| rule.scope == scope).unwrap_or_else(|| blank(scope));
     if let Some(who) = ask {
         rule.asked = Some(match who {
             Who::People => WhoIsAsked::People,
@@ -191,7 +218,7 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
     rule.hold_results = hold_results.or(rule.hold_results);
     rule.hold_cut = hold_cut.or(rule.hold_cut);
     if let Some(after) = task_after {
-        rule.promote_after_ms = Some(span(&after)?);
+        rule.promote_after_ms = Some(span(after)?);
     }
     for (said, fallback, limit) in [
         (result_tokens, AtLimitDto::Hold, &mut rule.result_limit),
@@ -199,20 +226,20 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
         (window_tokens, AtLimitDto::Ask, &mut rule.window_limit),
     ] {
         if let Some(said) = said {
-            *limit = amount::limit(&said, fallback)?;
+            *limit = amount::limit(said, fallback)?;
         }
     }
     for (said, limit) in [(time_limit, &mut rule.time_limit), (progress_limit, &mut rule.progress_limit)] {
         if let Some(said) = said {
-            *limit = run_time::limit(&said)?;
+            *limit = run_time::limit(said)?;
         }
     }
     if let Some(said) = same_calls {
-        rule.same_call_limit = call_count::same_calls(&said)?;
+        rule.same_call_limit = call_count::same_calls(said)?;
     }
     for (said, limit) in [(calls_per_minute, &mut rule.calls_per_minute), (open_calls, &mut rule.open_calls)] {
         if let Some(said) = said {
-            *limit = call_count::calls(&said)?;
+            *limit = call_count::calls(said)?;
         }
     }
     if let Some(alarm) = alarm {
@@ -223,11 +250,7 @@ async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandRes
             AtAlarm::None => None,
         };
     }
-    let list: RuleList = core.request("rules.put", &rule).await?;
-    if let Some(words) = unknown_tool(&core, &rule.scope).await {
-        screen.warning(&words);
-    }
-    print(&list, screen)
+    Ok(rule)
 }
 
 /// A warning where the rule is for a tool that its server does not list now. The server may list it later, or may not be
@@ -355,6 +378,7 @@ const fn repeat_word(repeat: RepeatDto) -> &'static str {
 fn blank(scope: ScopeDto) -> RuleDto {
     RuleDto {
         scope,
+        version: None,
         asked: None,
         people_after_ms: None,
         repeat: None,
@@ -375,8 +399,9 @@ fn blank(scope: ScopeDto) -> RuleDto {
 
 impl RuleScopeArgs {
     /// Clap makes sure that one of them is given.
-    fn named(self) -> ScopeDto {
-        match (self.agent, self.server.unwrap_or_default(), self.tool) {
+    fn named(&self) -> ScopeDto {
+        let Self { agent, server, tool } = self;
+        match (agent.clone(), server.clone().unwrap_or_default(), tool.clone()) {
             (Some(agent), ..) => ScopeDto::Agent { agent },
             (None, server, Some(tool)) => ScopeDto::Tool { server, tool },
             (None, server, None) => ScopeDto::Server { server },
