@@ -225,7 +225,7 @@ fn what_came_of_the_end_of_a_server_is_on_record_also_when_the_core_was_killed_i
     let verbs: Vec<&str> = rows.iter().map(|(verb, _)| verb.as_str()).collect();
     assert_eq!(verbs, ["processEnded", "serverActEnded"], "the wish is recorded first: {rows:?}");
     let (asked, told) = (&rows[0].1, &rows[1].1);
-    let pid = asked.split_whitespace().nth(1).expect("a process");
+    let pid = asked.split([' ', ',']).nth(1).expect("a process");
     let start = format!("stubborn: process {pid} was ended by SIGKILL, and with it ");
     assert!(told.starts_with(&start) && told.ends_with("; none is left"), "{asked:?}, {told:?}");
 
@@ -244,7 +244,7 @@ fn what_came_of_the_end_of_a_server_is_on_record_also_when_the_core_was_killed_i
     );
     assert_eq!(marked(&mark), Vec::<u32>::new(), "the next core ended it, and did not start it again");
     let (asked, told) = (&rows[2].1, &rows[3].1);
-    let pid = asked.split_whitespace().nth(1).expect("a process");
+    let pid = asked.split([' ', ',']).nth(1).expect("a process");
     let start = format!("stubborn: cut off; at the next start of Taskwarden process {pid} was ended by SIGKILL");
     assert!(rows[3].0 == "serverActEnded" && told.starts_with(&start), "{asked:?}, {told:?}");
     let lost = home.wait_phase(&id, "lost");
