@@ -7,6 +7,7 @@ describe("the form of a rule", () => {
   it("says nothing where nothing was chosen", () => {
     expect(ruleOf(scope, draftOf(null), null)).toEqual({
       scope,
+      version: 0,
       asked: null,
       peopleAfterMs: null,
       repeat: null,
@@ -28,6 +29,7 @@ describe("the form of a rule", () => {
   it("keeps what it does not show, and reads back what it made", () => {
     const before = {
       scope,
+      version: 3,
       asked: "agentThenPeople" as const,
       peopleAfterMs: 30_000,
       repeat: "new" as const,
