@@ -43,7 +43,7 @@ async fn a_newer_registry_is_refused_and_left_as_it_is() {
     home.open().await.close().await;
     meddle(&home.path(), "PRAGMA user_version = 99").await;
     let before = fs::read(home.path()).expect("reads");
-    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 35 };
+    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 36 };
     let backups = home.path().with_file_name("backups").display().to_string();
     assert!(newer.hint().contains(&backups), "the way back is named: {}", newer.hint());
     assert_eq!(home.try_open().await.err(), Some(newer.clone()), "a newer schema is not understood");
