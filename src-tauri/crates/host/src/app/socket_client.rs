@@ -267,6 +267,6 @@ fn lost(error: &reqwest::Error) -> ApiError {
     ApiError::new(
         Code::NoCore,
         "the core ended before it answered",
-        "The call may have been carried out. Start the core with `taskwarden serve` and check with `taskwarden tasks list`.",
+        "It may have been carried out. Start the core with `taskwarden serve` and look whether it was before you try again.",
     )
 }

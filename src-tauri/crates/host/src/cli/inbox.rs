@@ -4,6 +4,7 @@
 
 pub(crate) mod answer;
 mod answered;
+pub(crate) mod field_words;
 pub(crate) mod question_dialogue;
 
 use api::calls::inbox::ReadInbox;

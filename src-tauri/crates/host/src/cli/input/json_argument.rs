@@ -36,9 +36,14 @@ pub(crate) fn json(argument: &str, what: &str, most: usize) -> Result<Box<RawVal
     })?;
     match serde_json::from_str::<Unrepeated>(&text) {
         Ok(Unrepeated) => Ok(read),
-        Err(error) => {
+        Err(error) if error.is_data() => {
             Err(ApiError::new(Code::Usage, format!("{what} are not clear: {error}"), "Leave out one of the two."))
         }
+        Err(error) => Err(ApiError::new(
+            Code::Usage,
+            format!("{what} cannot be read: {error}"),
+            "Numbers go up to about 1.7e308, and lists and objects lie at most 127 deep.",
+        )),
     }
 }
 
@@ -129,5 +134,7 @@ mod tests {
             let refused = read(twice).expect_err("it is not clear which counts");
             assert!(refused.message.contains("`name` stands twice"), "{}", refused.message);
         }
+        let endless = read(r#"{"a":1e400}"#).expect_err("many programs read it as infinite");
+        assert!(endless.message.contains("out of range") && endless.hint.contains("1.7e308"), "{endless:?}");
     }
 }

@@ -5,7 +5,7 @@
 use anstyle::Style;
 use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
-use api::dto::task::facts::ResultState;
+use api::dto::task::facts::{IntentKind, ResultState};
 use api::dto::{DeliveryDto, HistoryEvent, RequestDto, TaskDto, moment};
 use api::format::time;
 use domain::task::input_request::form;
@@ -13,7 +13,7 @@ use domain::task::status::Phase;
 
 use super::{escalate, token_count};
 use crate::app::core_client::CoreClient;
-use crate::cli::inbox::answer_command;
+use crate::cli::inbox::{answer_command, field_words};
 use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::cli::output::screen::Screen;
 use crate::cli::output::sentences::{self, coloured_phase, one_line, quoted, short_id, status_line};
@@ -108,7 +108,12 @@ fn show_agent(task: &TaskDto, screen: &Screen) {
     let now = sentences::now();
     let at = |text: &str| moment(text).map(|at| time::ago(at, now)).unwrap_or_default();
     if let Some(agent) = &task.agent {
-        let given = if task.given_at.is_some() { "which has the handle" } else { "which does not have the handle" };
+        let is_revoked = task.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::Revoked);
+        let given = match (is_revoked, task.given_at.is_some()) {
+            (true, _) => "which does not know the handle any more",
+            (false, true) => "which has the handle",
+            (false, false) => "which does not have the handle",
+        };
         screen.line(&format!("  agent {}, {given}", one_line(agent)));
     }
     if let Some(since) = &task.orphaned_at {
@@ -138,6 +143,9 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
         let required = if field.required { "required" } else { "optional" };
         let words = field.description.as_deref().map(|words| format!(": {}", one_line(words))).unwrap_or_default();
         screen.line(&format!("  field `{}` ({required}) {}{words}", one_line(&field.name), one_line(&field.title)));
+        if request.is_open() {
+            screen.line(&format!("    takes {}", field_words::takes(&field)));
+        }
     }
     for field in request.secret_fields.iter().filter(|_| request.is_open()) {
         screen.warning(&format!(
