@@ -164,7 +164,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   sessionRevoked: ({ who }) => `${who} signed out a browser`,
   serverChanged: ({ who, server }) => `${who} changed how ${server} is reached`,
   serverRestarted: ({ who, server }) => `${who} restarted ${server}`,
-  serverActEnded: () => "What came of it is on record",
+  serverActEnded: ({ server }) => `The outcome for ${server} was recorded`,
 };
 
 export const EVENTS = {

@@ -73,7 +73,7 @@ export const VERB_LABELS: Readonly<Record<AuditVerb, string>> = {
   toolsSeen: "marked tools as seen",
   epochBegun: "went on from an old copy",
   signInFailed: "could not sign in",
-  serverActEnded: "reported what came of it",
+  serverActEnded: "recorded the outcome",
 };
 
 /** All verbs by their labels, for choosing. */
