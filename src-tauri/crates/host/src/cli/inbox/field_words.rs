@@ -1,4 +1,7 @@
-//! What a field of a form takes, for a person who writes the answer as JSON. The window shows fields as controls.
+//! What a field of a form takes, in words, for a person who writes the answer as JSON.
+//!
+//! It only describes: answers are checked by `domain::task::input_request::form`. `question_dialogue.rs` asks field by
+//! field at the terminal, and the window shows fields as controls.
 
 use domain::task::input_request::form::{Field, FieldChoice, FieldKind};
 
