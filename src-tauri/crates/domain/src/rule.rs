@@ -151,7 +151,7 @@ pub enum RuleScope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub scope: RuleScope,
-    /// Raised each time that the rule of this scope is put, from 1.
+    /// Raised each time that the rule of this scope is put or removed, from 1. It goes on when the rule is made again.
     pub version: u32,
     /// Who is asked.
     pub asked: Option<AudienceRule>,
@@ -216,7 +216,7 @@ impl Rule {
         RuleSource { level, version: self.version }
     }
 
-    /// Whether it decides nothing, so that there is no need to keep it.
+    /// Whether it decides nothing: it was removed, and only its version is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { scope: _, version: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;

@@ -42,7 +42,8 @@ impl Api {
     }
 
     /// Puts a rule, replacing the one of the same scope; one that says nothing removes it. Where there is none, removing it
-    /// changes and records nothing.
+    /// changes and records nothing. A removed rule stays in the registry as one that says nothing, so that no version of a
+    /// scope comes twice.
     ///
     /// # Errors
     /// When the scope is unknown, a time is missing or out of range, a limit cannot be, another version of the rule is there
@@ -52,8 +53,9 @@ impl Api {
         let mut rule = self.rule(&input).await?;
         let remove = rule.is_empty();
         let _one = self.changing_rules.lock().await;
-        let scopes = self.registry.rules().await?;
-        let before = scopes.iter().find(|kept| kept.scope == rule.scope);
+        let kept = self.registry.rules().await?;
+        let last = kept.iter().find(|other| other.scope == rule.scope);
+        let before = last.filter(|last| !last.is_empty());
         let version = before.map_or(0, |before| before.version);
         if input.version.is_some_and(|read| read != version) {
             return Err(ApiError::new(
@@ -62,17 +64,20 @@ impl Api {
                 "Look at it as it is now, and change it again.",
             ));
         }
-        if let Some(before) = before {
-            rule.version = before.version.saturating_add(1);
-        } else if remove {
+        let most = self.policy.gateway.rules_max;
+        let removed = kept.iter().filter(|other| other.is_empty()).count();
+        let there = kept.len().saturating_sub(removed);
+        if before.is_none() && remove {
             return Ok(RuleList { rules: self.all_rules().await? });
-        } else if scopes.len() >= self.policy.gateway.rules_max {
+        }
+        if before.is_none() && there >= most {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("there are {} rules already", scopes.len()),
+                format!("there are {there} rules already"),
                 "Remove one with `taskwarden rules unset`.",
             ));
         }
+        rule.version = last.map_or(0, |last| last.version).saturating_add(1);
         let fact = AuditEvent {
             at: self.now(),
             actor: Actor::Person(caller.person.clone()),
@@ -83,7 +88,9 @@ impl Api {
             },
             note: if remove { words(&input) } else { format!("version {}: {}", rule.version, words(&input)) },
         };
-        self.registry.put_rule(RuleUnit { rule, remove, audit: vec![fact] }).await?;
+        // As many removed rules are kept as rules may be; the versions of one beyond that begin again.
+        let is_forgotten = remove && removed >= most;
+        self.registry.put_rule(RuleUnit { rule, remove: is_forgotten, audit: vec![fact] }).await?;
         live.engine.agents_changed().await?;
         Ok(RuleList { rules: self.all_rules().await? })
     }
@@ -92,7 +99,7 @@ impl Api {
     pub(crate) async fn all_rules(&self) -> Result<Vec<RuleDto>, ApiError> {
         let mut names = self.names().await?;
         let mut rules = Vec::new();
-        for rule in self.registry.rules().await? {
+        for rule in self.registry.rules().await?.into_iter().filter(|rule| !rule.is_empty()) {
             rules.push(self.rule_dto(&rule, &mut names).await?);
         }
         Ok(rules)

@@ -255,6 +255,30 @@ async fn a_rule_that_somebody_else_changed_meanwhile_is_not_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_rule_that_was_removed_and_made_again_is_not_the_one_that_was_read_before() {
+    let world = World::new().await;
+    agent(&world, "claude").await;
+    let of_agent = |version: u32, calls: Option<u32>| {
+        let scope = json!({"kind": "agent", "agent": "claude"});
+        json!({"scope": scope, "version": version, "openCalls": calls})
+    };
+    world.call("rules.put", of_agent(0, Some(5))).await;
+    let stale = world.try_call("rules.put", of_agent(0, None)).await.expect_err("a removal of what was not read");
+    assert_eq!(stale.code, Code::Refused, "{stale:?}");
+    let removed = world.call("rules.put", of_agent(1, None)).await;
+    assert_eq!(removed["rules"], json!([]), "a removed rule is not shown");
+    assert_eq!(world.call("rules.list", json!({})).await["rules"], json!([]), "nor listed");
+    let gone = world.try_call("rules.put", of_agent(1, Some(6))).await.expect_err("that one was removed");
+    assert_eq!(gone.code, Code::Refused, "{gone:?}");
+    let again = world.call("rules.put", of_agent(0, Some(7))).await;
+    assert_eq!(again["rules"][0]["version"], 3, "no version comes twice: {again}");
+    for calls in [Some(8), None] {
+        let stale = world.try_call("rules.put", of_agent(1, calls)).await.expect_err("it is another rule by now");
+        assert_eq!(stale.code, Code::Refused, "{stale:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_open_window_hears_of_agents_and_rules() {
     let world = World::new().await;
     let mut reader = Reader::open(&world, SubscribeInput { visible: true, ..SubscribeInput::default() }).await;

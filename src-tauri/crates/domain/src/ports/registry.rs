@@ -133,7 +133,7 @@ pub struct AgentNote {
 pub struct RuleUnit {
     /// The rule; when it is taken away, only its scope counts.
     pub rule: Rule,
-    /// Whether it is taken away.
+    /// Whether its row is taken away, and its version with it. A rule that people remove is kept as one that says nothing.
     pub remove: bool,
     pub audit: Vec<AuditEvent>,
 }

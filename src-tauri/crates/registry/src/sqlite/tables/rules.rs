@@ -25,6 +25,8 @@ pub(crate) struct RuleRow {
     scope: String,
     /// `None` removes it.
     body: Option<String>,
+    /// It is taken away, or says nothing.
+    is_removal: bool,
     /// The agent or the server that it is about: what changes with it.
     pub(crate) entity: Entity,
     pub(crate) audit: Vec<AuditEvent>,
@@ -37,12 +39,13 @@ impl RuleRow {
             RuleScope::Agent(id) => Entity::Agent(*id),
             RuleScope::Server(id) | RuleScope::Tool(id, _) => Entity::Server(*id),
         };
+        let is_removal = remove || rule.is_empty();
         let body = if remove { None } else { Some(codec::encode::<RuleDef>(&rule)?) };
-        Ok(Self { scope: codec::rule::scope(&rule.scope), body, entity, audit })
+        Ok(Self { scope: codec::rule::scope(&rule.scope), body, is_removal, entity, audit })
     }
 
-    pub(crate) fn is_removal(&self) -> bool {
-        self.body.is_none()
+    pub(crate) const fn is_removal(&self) -> bool {
+        self.is_removal
     }
 }
 

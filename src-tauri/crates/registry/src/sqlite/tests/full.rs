@@ -151,8 +151,9 @@ async fn while_new_work_is_refused_people_still_take_away_and_record() {
     let unit = AgentUnit { agent: revoked, audit: vec![fact(Verb::AgentRevoked)], ended_pause: None };
     registry.put_agent(unit).await.expect("an agent is revoked");
     is_refused("still no new work");
-    let unit = RuleUnit { rule, remove: true, audit: vec![fact(Verb::RuleChanged)] };
-    registry.put_rule(unit).await.expect("a rule is removed");
+    let nothing = Rule { version: 2, ..Rule::new(rule.scope) };
+    let unit = RuleUnit { rule: nothing.clone(), remove: false, audit: vec![fact(Verb::RuleChanged)] };
+    registry.put_rule(unit).await.expect("a rule is removed: it says nothing any more");
     registry.remove_server(server.id, vec![fact(Verb::ServerRemoved)]).await.expect("a server is removed");
     registry.record(vec![fact(Verb::BudgetChanged)]).await.expect("what a person did is recorded");
     let at = Timestamp::from_millis(6);
@@ -166,7 +167,7 @@ async fn while_new_work_is_refused_people_still_take_away_and_record() {
     let known = registry.agents().await.expect("agents read");
     assert!(known.iter().all(|agent| agent.revoked.is_some()), "access is gone: {known:?}");
     assert_eq!(registry.servers().await, Ok(Vec::new()), "the server is gone");
-    assert_eq!(registry.rules().await, Ok(Vec::new()), "the rule is gone");
+    assert_eq!(registry.rules().await, Ok(vec![nothing]), "of the rule its version is left");
     let drafts = registry.desk_list("draft").await.expect("drafts read");
     assert_eq!(drafts.iter().map(|item| &*item.key).collect::<Vec<_>>(), ["new"]);
     assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
