@@ -74,7 +74,7 @@ describe("the truth line", () => {
       "warehouse has not replied yet",
       "called 9 min ago",
     ]);
-    expect([said("notSent").unsaid, said("notSent").heard]).toEqual(["Nothing was sent", "created 9 min ago"]);
+    expect([said("notSent").unsaid, said("notSent").heard]).toEqual(["Nothing of it runs", "created 9 min ago"]);
     expect([said("direct").unsaid, said("direct").heard], "an answer was heard").toEqual([
       "warehouse answered at once",
       "last heard 9 min ago",

@@ -15,6 +15,7 @@ const NOTES = [
   "working -> completed",
   "call -> refused",
   "call -> not sent",
+  "call -> sign-in refused",
   "input_required -> another word",
   "acknowledged",
   "refused",

@@ -34,6 +34,7 @@ const ENDS: Readonly<Record<string, (server: string) => string>> = {
   cancelled: (server) => `${server} reported that it was cancelled`,
   refused: (server) => `${server} answered with an error`,
   "not sent": () => "Nothing was sent",
+  "sign-in refused": (server) => `${server} refused the sign-in`,
 };
 
 /** A person ended the process of a server, and the task was lost with it. */

@@ -57,7 +57,7 @@ words! {
         Direct = "direct",
         /// The server refused the call.
         Refused = "refused",
-        /// The call was never sent.
+        /// Nothing of the call runs: it was not sent, or the sign-in for it was refused.
         NotSent = "notSent",
         /// The reply was lost.
         Unanswered = "unanswered",

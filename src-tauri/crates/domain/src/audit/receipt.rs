@@ -58,7 +58,7 @@ pub enum ReceiptOutcome {
     Result,
     /// A result that the tool itself calls an error.
     ToolError,
-    /// A JSON-RPC error of the server.
+    /// A JSON-RPC error of the server, or an answer of it that refuses the sign-in or asks to wait.
     Error,
     /// A question before the call began. The answer is a request of its own, with a receipt of its own.
     Question,

@@ -76,10 +76,11 @@ pub enum UpstreamError {
     ChannelGone,
 }
 
-/// How a call failed to bring a reply. Whether anything left the machine is the point.
+/// How a call failed to bring a reply. Whether anything may have run is the point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Nothing was sent: safe to say so and to try again by hand.
+    /// Nothing of it ran, so it is safe to try again: nothing was sent, or the server turned it away with its answer, such
+    /// as one that refuses the sign-in ([`UpstreamError::Unauthorized`]).
     #[error(transparent)]
     NotSent(UpstreamError),
     /// It was sent, or may have been, and the reply can no longer arrive.

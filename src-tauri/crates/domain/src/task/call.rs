@@ -18,7 +18,7 @@ use crate::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use crate::task::observation::observe::Sighting;
 use crate::task::observation::{Observation, ObservationDoor};
 use crate::task::payload::{Payload, PayloadKind, ResultRef};
-use crate::task::status::{Delivery, Outcome, RpcError, ServerView};
+use crate::task::status::{Delivery, Outcome, RpcError, SIGN_IN_REFUSED, ServerView};
 use crate::time::Timestamp;
 
 /// What a call brought.
@@ -166,6 +166,12 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
+    /// The server refused the sign-in for this call, so it did not run. `hint` is what a person can do.
+    #[must_use]
+    pub fn sign_in_refused(&self, why: &str, hint: &str, now: Timestamp) -> Transition {
+        self.not_sent(&format!("{SIGN_IN_REFUSED}: {why}. {}", hint.trim_end_matches('.')), now)
+    }
+
     /// The reply can no longer arrive; the call is never sent again. Questions asked on its behalf end with it.
     #[must_use]
     pub fn reply_lost(&self, why: &str, now: Timestamp) -> Transition {
@@ -258,7 +264,8 @@ impl Transition {
         self.next.view = ServerView::NotSent { why: why.to_owned() };
         self.keep(PayloadKind::RequestState, None);
         let part = Actor::System("call");
-        self.fact(now, part.clone(), Verb::Ended, "call -> not sent");
+        let note = if self.next.view.is_sign_in_refused() { "call -> sign-in refused" } else { "call -> not sent" };
+        self.fact(now, part.clone(), Verb::Ended, note);
         self.close_requests(now, &part, "the call was given up", |_| true);
         self.effect(Effect::StopPolling);
         self.effect(Effect::Release);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use domain::audit::receipt::{ReceiptOutcome, ReceiptVerdict};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::ports::{ArgumentsDigest, Receipt};
+use domain::ports::{ArgumentsDigest, Receipt, UpstreamError};
 use domain::task::payload::Payload;
 use domain::time::Timestamp;
 
@@ -192,6 +192,10 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
             EngineError::Cancelled => unanswered(ReceiptOutcome::Cancelled),
             // The core ends while the call is in flight: what becomes of it nobody here will know.
             EngineError::ReplyLost(_) | EngineError::Stopping => unanswered(ReceiptOutcome::Lost),
+            // The server answered, with a refusal and not with a reply.
+            EngineError::Upstream(UpstreamError::Unauthorized { .. } | UpstreamError::RateLimited { .. }) => {
+                unanswered(ReceiptOutcome::Error)
+            }
             EngineError::NotConnected { .. } | EngineError::Upstream(_) => unanswered(ReceiptOutcome::NotSent),
             EngineError::Arguments(_) => ReceiptAnswer::refused(ReceiptVerdict::Invalid),
             // Of what people decide alone; a call of an agent has none of these.
@@ -227,7 +231,7 @@ fn answer_of(answer: &Result<CallOutcome, EngineError>) -> ReceiptAnswer {
 
 #[cfg(test)]
 mod tests {
-    use domain::ports::{RecordingFault, UpstreamError};
+    use domain::ports::RecordingFault;
 
     use super::*;
 
@@ -253,6 +257,8 @@ mod tests {
         assert_eq!(said(Err(EngineError::UnknownServer)), ("unknownTool", "refused"));
         assert_eq!(said(Err(EngineError::ReplyLost(gone()))), ("allowed", "lost"));
         assert_eq!(said(Err(EngineError::Upstream(gone()))), ("allowed", "notSent"));
+        let refused = UpstreamError::Unauthorized { why: String::new(), hint: String::new() };
+        assert_eq!(said(Err(EngineError::Upstream(refused))), ("allowed", "error"), "the server answered the call");
         assert_eq!(said(Err(EngineError::Cancelled)), ("allowed", "cancelled"));
     }
 

@@ -143,7 +143,7 @@ pub(crate) async fn take_in(
             None
         }
         CallEnd::Failed(CallError::NotSent(error)) => {
-            store(core, id, |handle, now| handle.not_sent(&error.to_string(), now)).await;
+            store(core, id, |handle, now| not_run(handle, &error, now)).await;
             Some(error)
         }
         CallEnd::Failed(CallError::ReplyLost(error)) => {
@@ -161,6 +161,14 @@ pub(crate) async fn take_in(
         connection.request_failed(&error);
     }
     finish(core, connection, in_flight, id);
+}
+
+/// Nothing of the call ran: it did not leave, or the server turned it away with its answer.
+fn not_run(handle: &TaskHandle, error: &UpstreamError, now: Timestamp) -> Transition {
+    if let UpstreamError::Unauthorized { why, hint } = error {
+        return handle.sign_in_refused(why, hint, now);
+    }
+    handle.not_sent(&error.to_string(), now)
 }
 
 /// The reply of a call over this connection cannot arrive any more: its process was ended by a person, or nobody knows

@@ -62,7 +62,8 @@ async fn with_refused_call() -> (World, ScriptedServer, ServerId, domain::ids::H
 async fn a_tool_that_refuses_a_token_that_the_server_accepts_of_others_stops_nothing_else() {
     let (world, _server, id, task) = with_refused_call().await;
     let refused = world.call(id, "closed").await;
-    world.until_phase(refused, Phase::Failed).await;
+    let ended = world.until_phase(refused, Phase::Failed).await;
+    assert!(ended.view.is_sign_in_refused(), "it was sent, and says what the server did: {:?}", ended.view);
     world.pass(5 * SECOND).await;
     assert_eq!(world.engine.health(id).word(), "up");
     assert_eq!(world.phase(task).await, Phase::Running, "the other task goes on");

@@ -27,14 +27,14 @@ const OUTCOME_LABELS: Readonly<Record<string, string>> = {
 const MEANINGS: Readonly<Record<string, string>> = {
   halted: "Work was halted there. The call was not sent.",
   noAccess: "The agent has no access to this server. The call was not sent.",
-  overLimit: "The agent called more often than it may. The call was not sent.",
+  overLimit: "The agent called more often than it may.",
   toolError: "The tool ran and reported a failure.",
   error: "The server answered with an error in place of a result.",
   question: "The server asked a question first. The answer to it is a call of its own.",
   task: "The call became a task. How that ends is shown there and in the log.",
   cancelled: "The agent hung up, or the call was cancelled, before there was an answer.",
   lost: "The call was sent, and its reply was lost. The server may have done the work.",
-  notSent: "The server could not be reached. The call was not sent.",
+  notSent: "The server could not be reached.",
 };
 
 /** A word that this version does not know is shown as it came. */

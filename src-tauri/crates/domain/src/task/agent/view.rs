@@ -74,6 +74,8 @@ pub enum OwnFailure {
     NoResult,
     /// The call was given up while nothing of it ran on the server.
     GivenUp,
+    /// The server refused the sign-in for the call, and did not run it.
+    SignInRefused,
     /// A person removed the server before the call was sent.
     ServerRemoved,
     /// The reply can no longer arrive.
@@ -91,6 +93,7 @@ impl OwnFailure {
             Self::WithoutReason => Arc::from(WITHOUT_REASON),
             Self::NoResult => Arc::from(NO_RESULT),
             Self::GivenUp => Arc::from(GIVEN_UP),
+            Self::SignInRefused => Arc::from(SIGN_IN_REFUSED),
             Self::ServerRemoved => Arc::from(SERVER_REMOVED),
             Self::ReplyLost => Arc::from(REPLY_LOST),
             Self::Told(words) => Arc::clone(words),
@@ -110,6 +113,7 @@ impl OwnFailure {
             WITHOUT_REASON => Self::WithoutReason,
             NO_RESULT => Self::NoResult,
             GIVEN_UP => Self::GivenUp,
+            SIGN_IN_REFUSED => Self::SignInRefused,
             SERVER_REMOVED => Self::ServerRemoved,
             REPLY_LOST => Self::ReplyLost,
             _ => Self::Told(Arc::clone(kept)),
@@ -129,6 +133,7 @@ const FROZEN: &str = "A person paused the server. The task goes on when the paus
 const WITHHELD: &str = "withheld";
 const WITHOUT_REASON: &str = "withoutReason";
 const NO_RESULT: &str = "noResult";
+const SIGN_IN_REFUSED: &str = "signInRefused";
 const SERVER_REMOVED: &str = "serverRemoved";
 const GIVEN_UP: &str = "givenUp";
 const REPLY_LOST: &str = "replyLost";
@@ -318,6 +323,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
             | TaskStatus::Other(_) => ours(OwnFailure::NoResult),
         },
         ServerView::NotSent { why } if why == REMOVED_BEFORE_SENT => ours(OwnFailure::ServerRemoved),
+        ServerView::NotSent { .. } if handle.view.is_sign_in_refused() => ours(OwnFailure::SignInRefused),
         ServerView::NotSent { .. } => ours(OwnFailure::GivenUp),
         ServerView::Unanswered { .. } => ours(OwnFailure::ReplyLost),
         ServerView::Awaiting { .. }

@@ -134,6 +134,9 @@ impl From<PauseSubject> for GateReason {
 /// Why a call was not sent whose server a person removed while it waited.
 pub(crate) const REMOVED_BEFORE_SENT: &str = "its server was removed before the call was sent";
 
+/// How the reason of a call begins that its server did not run because it refused the sign-in.
+pub(crate) const SIGN_IN_REFUSED: &str = "the server refused the sign-in for this call";
+
 /// What the server says. One variant a stage of a call's life on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerView {
@@ -170,8 +173,8 @@ pub enum ServerView {
         /// Whether a `requestState` is stored and must be echoed.
         has_state: bool,
     },
-    /// Nothing of the call runs on the server, and nothing will: it never left this machine, or it was given up
-    /// between two rounds of questions. Says why.
+    /// Nothing of the call runs on the server, and nothing will: it never left this machine, the server refused the
+    /// sign-in for it, or it was given up between two rounds of questions. Says why.
     NotSent { why: String },
     /// The reply can no longer arrive: connection or process gone, or the core restarted (rule 11, ruling 2).
     Unanswered {
@@ -232,6 +235,12 @@ impl ServerView {
                 false
             }
         }
+    }
+
+    /// Whether the call did not run because its server refused the sign-in for it.
+    #[must_use]
+    pub fn is_sign_in_refused(&self) -> bool {
+        matches!(self, Self::NotSent { why } if why.starts_with(SIGN_IN_REFUSED))
     }
 
     /// Whether the call waits at the gate and was never sent.

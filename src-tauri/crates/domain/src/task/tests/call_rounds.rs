@@ -1,8 +1,8 @@
 //! Calls that ask before they start, and calls that bring no task.
 
 use super::*;
-use crate::task::Effect;
 use crate::task::status::{CancelState, Delivery, Phase};
+use crate::task::{AgentFailure, Effect, OwnFailure, agent_failure};
 
 fn needs(pairs: &[(&str, Ask)], state: Option<&str>) -> CallReply {
     needs_input(asks(pairs), state.map(Payload::new))
@@ -125,6 +125,18 @@ fn a_call_that_never_left_is_failed_and_says_why() {
     assert_eq!(step.next.phase(at(5)), Phase::Failed);
     assert!(matches!(step.next.view, ServerView::NotSent { ref why } if why.contains("not connected")));
     assert!(!step.next.reply_lost("gone", at(6)).changed);
+}
+
+#[test]
+fn a_call_whose_sign_in_was_refused_says_so_and_what_to_do_and_not_that_it_was_not_sent() {
+    let step = awaiting().sign_in_refused("`ci` refuses the token (HTTP 401)", "Sign in.", at(5));
+    assert_eq!(step.next.phase(at(5)), Phase::Failed);
+    let told = "the server refused the sign-in for this call: `ci` refuses the token (HTTP 401). Sign in";
+    assert_eq!(step.next.view, ServerView::NotSent { why: told.into() });
+    let ended = step.audit.iter().find(|fact| fact.verb == Verb::Ended);
+    assert_eq!(ended.map(|fact| fact.note.as_str()), Some("call -> sign-in refused"));
+    let failure = agent_failure(&step.next, at(6));
+    assert_eq!(failure, Some(AgentFailure::Ours(OwnFailure::SignInRefused)), "its agent hears the same");
 }
 
 #[test]

@@ -175,7 +175,7 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
         (None, ServerViewKind::Asking) => format!("{} asks before it starts", task.server),
         (None, ServerViewKind::Direct) => format!("{} replied without a task", task.server),
         (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),
-        (None, ServerViewKind::NotSent) => "nothing was sent".into(),
+        (None, ServerViewKind::NotSent) => format!("nothing of it runs on {}", task.server),
         (None, ServerViewKind::Unanswered) => "the reply can no longer arrive".into(),
         (None, ServerViewKind::Task) => format!("{} has said nothing yet", task.server),
     }];

@@ -181,6 +181,11 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
              here. Nothing of it runs on the server."
                 .to_owned()
         }
+        OwnFailure::SignInRefused => {
+            "The server refused the sign-in for this call, so nothing of it was done. Ask the user to sign in to this server in \
+             Taskwarden, or to change the token that is stored for it there; then try again."
+                .to_owned()
+        }
         OwnFailure::ServerRemoved => {
             "This call was not sent: it waited, and a person removed the server from Taskwarden before it left. Nothing of it \
              was done. Do not repeat the call unless the user asks for it."

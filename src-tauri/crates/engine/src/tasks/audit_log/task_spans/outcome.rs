@@ -48,6 +48,9 @@ impl SpanOutcome {
             Phase::Done if has_unknown_outcome(task) => Self::UNKNOWN,
             Phase::Done => Self { status: SpanStatus::Ok, ..Self::UNKNOWN },
             Phase::DoneWithError => Self::error("the tool reported an error", "tool_error"),
+            Phase::Failed if task.view.is_sign_in_refused() => {
+                Self::error("the server refused the sign-in", "sign_in_refused")
+            }
             Phase::Failed if matches!(task.view, ServerView::NotSent { .. }) => {
                 Self::error("the call was not sent", "not_sent")
             }
