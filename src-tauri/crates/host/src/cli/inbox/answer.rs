@@ -3,9 +3,11 @@
 //! The api checks the content against the form (`domain::task::input_request::form`); asking field by field at the terminal is in
 //! `question_dialogue.rs`.
 
-use api::calls::OneTask;
+use api::ApiError;
 use api::calls::inbox::answer::{AnswerChoice, AnswerGiven, AnswerRequest};
 use api::calls::tasks::ShownTask;
+use api::calls::{Nothing, OneTask};
+use api::dto::RecordingDto;
 use api::dto::inbox::request::{DeliveryDto, QuestionState};
 use clap::{ArgGroup, Args};
 
@@ -54,15 +56,31 @@ pub(crate) async fn run(command: AnswerArgs, config: &Config, screen: &Screen) -
     }
     let given: AnswerGiven =
         core.request("tasks.answer", &AnswerRequest { id, key, action, content, hold: false }).await?;
+    let fault = match delivery_of(&given) {
+        DeliveryDto::Recorded | DeliveryDto::Sent => why_not_recording(&core).await,
+        DeliveryDto::Acknowledged | DeliveryDto::Refused => None,
+    };
     if screen.is_json() {
         screen.json(&given)?;
     } else {
-        screen.line(&outcome(&given));
+        screen.line(&outcome(&given, fault.is_none()));
+    }
+    if let Some(fault) = fault {
+        screen.warning(&fault);
     }
     Ok(DONE)
 }
 
-async fn warn_of_secrets(core: &CoreClient, id: &str, key: Option<&str>, screen: &Screen) -> Result<(), api::ApiError> {
+/// Why nothing new is recorded, and what a person can do; `None` while it is.
+async fn why_not_recording(core: &CoreClient) -> Option<String> {
+    let asked: Result<RecordingDto, ApiError> = core.request("recording", &Nothing {}).await;
+    match asked {
+        Ok(RecordingDto::Cannot { message, cure, .. }) => Some(format!("{}. {}", one_line(&message), one_line(&cure))),
+        Ok(RecordingDto::Ok) | Err(_) => None,
+    }
+}
+
+async fn warn_of_secrets(core: &CoreClient, id: &str, key: Option<&str>, screen: &Screen) -> Result<(), ApiError> {
     let shown: ShownTask = core.request("tasks.show", &OneTask { id: id.to_owned() }).await?;
     let open = shown.task.requests.iter().filter(|request| request.is_open());
     for request in open.filter(|request| key.is_none_or(|key| request.key == key)) {
@@ -77,25 +95,35 @@ async fn warn_of_secrets(core: &CoreClient, id: &str, key: Option<&str>, screen:
     Ok(())
 }
 
-fn outcome(given: &AnswerGiven) -> String {
+/// How far the answer came. A server that no longer asks has accepted it, whether its reply or a poll said so first.
+fn delivery_of(given: &AnswerGiven) -> DeliveryDto {
     let delivery = given.request.answer.as_ref().map_or(DeliveryDto::Recorded, |answer| answer.delivery);
-    // A server that no longer asks has accepted the answer, whether its reply or a poll said so first.
     let is_confirmed = given.request.state == QuestionState::Confirmed && delivery != DeliveryDto::Refused;
-    let delivery = if is_confirmed { DeliveryDto::Acknowledged } else { delivery };
-    match (delivery, given.still_open) {
-        (DeliveryDto::Acknowledged, 0) => "Answered; the server accepted it.".into(),
-        (DeliveryDto::Acknowledged, open) => {
-            format!("Answered; the server accepted it. {open} more open on this task.")
-        }
+    if is_confirmed { DeliveryDto::Acknowledged } else { delivery }
+}
+
+/// `is_recording` says whether new work is recorded now; an answer of a person is recorded in any case.
+fn outcome(given: &AnswerGiven, is_recording: bool) -> String {
+    let more = match given.still_open {
+        0 => String::new(),
+        open => format!(" {open} more open on this task."),
+    };
+    let words = match (delivery_of(given), is_recording) {
+        (DeliveryDto::Acknowledged, _) => "Answered; the server accepted it.",
         (DeliveryDto::Refused, _) => {
             let why = given.request.answer.as_ref().and_then(|answer| answer.refused_why.as_deref()).map(one_line);
-            format!("The server refused the answer{}", why.map_or(".".into(), |why| format!(": {why}")))
+            return format!("The server refused the answer{}", why.map_or(".".into(), |why| format!(": {why}")));
         }
-        (DeliveryDto::Recorded | DeliveryDto::Sent, 0) => {
-            "Recorded; it will be delivered as soon as the server can be reached.".into()
+        (DeliveryDto::Recorded, true) => "Recorded; it will be delivered as soon as the server can be reached.",
+        (DeliveryDto::Sent, true) => "Recorded and sent; the server has not accepted it yet.",
+        (DeliveryDto::Recorded, false) => {
+            "Recorded, and kept; it will be delivered when Taskwarden can record again and the server can be reached."
         }
-        (DeliveryDto::Recorded | DeliveryDto::Sent, open) => format!("Recorded; {open} more open on this task."),
-    }
+        (DeliveryDto::Sent, false) => {
+            "Recorded and sent, and kept; what the server does with it is recorded when Taskwarden can record again."
+        }
+    };
+    format!("{words}{more}")
 }
 
 #[cfg(test)]
@@ -119,9 +147,15 @@ mod tests {
             .expect("an answer as the api writes it")
         };
         let taken = "Answered; the server accepted it.";
-        assert_eq!(outcome(&given("confirmed", "sent")), taken, "a look or a reply confirmed it");
-        assert_eq!(outcome(&given("answered", "acknowledged")), taken, "it was acknowledged");
-        assert!(outcome(&given("answered", "sent")).starts_with("Recorded"), "nothing was said of this one");
+        assert_eq!(outcome(&given("confirmed", "sent"), true), taken, "a look or a reply confirmed it");
+        assert_eq!(outcome(&given("answered", "acknowledged"), false), taken, "it was acknowledged");
+        let sent = outcome(&given("answered", "sent"), true);
+        assert_eq!(sent, "Recorded and sent; the server has not accepted it yet.", "nothing was said of this one");
+        for delivery in ["recorded", "sent"] {
+            let words = outcome(&given("answered", delivery), false);
+            assert!(words.starts_with("Recorded") && words.contains("kept"), "the answer is there: {words}");
+            assert!(words.ends_with("can record again.") || words.contains("can record again and"), "{words}");
+        }
     }
     #[test]
     fn a_key_may_begin_with_a_hyphen_as_servers_choose_their_keys() {
