@@ -42,5 +42,6 @@ impl FreezeReading {
 
 /// Looks at the processes of one local server while somebody ends them.
 pub trait ProcessWatch: Send + 'static {
-    fn read(&mut self) -> ProcessReading;
+    /// What runs now; `None` where the processes of this machine cannot be listed, which says nothing about any of them.
+    fn read(&mut self) -> Option<ProcessReading>;
 }

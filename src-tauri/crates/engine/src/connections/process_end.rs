@@ -18,6 +18,9 @@ use crate::connections::live_connection::LiveConnection;
 use crate::core::EngineCore;
 use crate::error::LedgerError;
 
+/// Why nothing is known of processes that were ended.
+const NOT_LISTED: &str = "the processes of this machine cannot be listed, as without `/proc`";
+
 /// What came of the end of one connection, and of the process behind it.
 pub(crate) struct EndedConnection {
     /// The tasks that lived in it; what was observed is on record for them.
@@ -152,8 +155,11 @@ async fn observe(core: &EngineCore, watch: &mut dyn ProcessWatch, until: Instant
     let policy = &core.policy;
     let foreign_until = Instant::now() + policy.child_close_wait + policy.child_term_wait * 2;
     loop {
-        let ProcessReading { ended, left } = watch.read();
+        let reading = watch.read();
         let at = core.time.now();
+        let Some(ProcessReading { ended, left }) = reading else {
+            return ProcessEnd::NotObserved { at, why: NOT_LISTED.to_owned() };
+        };
         if left.is_empty() {
             return ProcessEnd::Gone { at, ended };
         }

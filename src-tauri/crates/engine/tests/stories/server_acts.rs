@@ -36,6 +36,8 @@ struct Watched {
     inner: Arc<ScriptedConnector>,
     /// What is seen of the processes once they were told to end.
     after: ProcessReading,
+    /// The processes of this machine cannot be listed.
+    is_blind: Mutex<bool>,
     /// Processes that an earlier core left with a keeper that this one cannot connect to.
     kept: Mutex<Vec<u32>>,
 }
@@ -63,22 +65,22 @@ impl Connector for Watched {
     }
 
     fn watch_processes(&self, _: u32) -> Option<Box<dyn ProcessWatch>> {
-        Some(Box::new(ScriptedWatch { after: self.after.clone(), has_read: false }))
+        let after = (!*self.is_blind.lock()).then(|| self.after.clone());
+        Some(Box::new(ScriptedWatch { after, has_read: false }))
     }
 }
 
 struct ScriptedWatch {
-    after: ProcessReading,
+    /// `None` where nothing can be read.
+    after: Option<ProcessReading>,
     has_read: bool,
 }
 
 impl ProcessWatch for ScriptedWatch {
-    fn read(&mut self) -> ProcessReading {
-        if std::mem::replace(&mut self.has_read, true) {
-            self.after.clone()
-        } else {
-            ProcessReading { ended: 0, left: vec![process(PID)] }
-        }
+    fn read(&mut self) -> Option<ProcessReading> {
+        let after = self.after.clone()?;
+        let is_first = !std::mem::replace(&mut self.has_read, true);
+        Some(if is_first { ProcessReading { ended: 0, left: vec![process(PID)] } } else { after })
     }
 }
 
@@ -113,7 +115,8 @@ impl Stage {
         let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(Policy::default()));
         registry.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
         let disk = Arc::new(KillPointRegistry::new(registry.clone(), points));
-        let connector = Arc::new(Watched { inner: scripted.clone(), after, kept: Mutex::default() });
+        let connector =
+            Arc::new(Watched { inner: scripted.clone(), after, is_blind: Mutex::default(), kept: Mutex::default() });
         let world = Box::pin(World::over(disk, connector.clone(), scripted, Policy::default(), clock, 1)).await;
         world.until_up(id).await;
         Self { world, server, connector, id, registry }
@@ -200,6 +203,15 @@ async fn a_process_that_does_not_end_is_named_in_the_outcome() {
     let stage = Stage::living(ProcessReading { ended: 1, left: vec![process(4_712)] }).await;
     assert_eq!(stage.world.act_on(stage.id, ServerAct::End).await, [4_712]);
     let words = "process 4711 was told to end, and 1 of its processes still runs: 4712";
+    assert_eq!(stage.settled().await, [asked(Verb::ProcessEnded), told(words)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_processes_cannot_be_listed_the_outcome_says_that_nobody_saw_it() {
+    let stage = Stage::living(gone(0)).await;
+    *stage.connector.is_blind.lock() = true;
+    assert_eq!(stage.world.act_on(stage.id, ServerAct::End).await, [] as [u32; 0]);
+    let words = "process 4711 was told to end, and nobody saw what came of it";
     assert_eq!(stage.settled().await, [asked(Verb::ProcessEnded), told(words)]);
 }
 

@@ -59,7 +59,8 @@ impl ServerWatch {
 }
 
 impl ProcessWatch for ServerWatch {
-    fn read(&mut self) -> ProcessReading {
-        self.take(&ProcessList::read())
+    fn read(&mut self) -> Option<ProcessReading> {
+        let list = ProcessList::read();
+        list.is_readable().then(|| self.take(&list))
     }
 }

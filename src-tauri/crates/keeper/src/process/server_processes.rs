@@ -53,6 +53,11 @@ impl ProcessList {
         Self(pids.filter_map(|pid| Some((pid, listed(pid)?))).collect())
     }
 
+    /// Whether the processes of this machine could be listed: this program runs, so a list without it says nothing.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.0.contains_key(&std::process::id())
+    }
+
     /// Whether this very process runs.
     pub(crate) fn has(&self, key: ProcessKey) -> bool {
         self.0.get(&key.pid).is_some_and(|listed| listed.key == key)
@@ -199,6 +204,12 @@ mod tests {
         assert_eq!(found.own, BTreeSet::from([server.key()]));
         assert_eq!(found.foreign, BTreeSet::from([joined.key()]), "this test started it, not the server");
         assert_eq!(found.group, BTreeSet::from([server.key(), joined.key()]));
+    }
+
+    #[test]
+    fn a_list_without_this_program_was_not_read() {
+        assert!(ProcessList::read().is_readable());
+        assert!(!ProcessList(BTreeMap::new()).is_readable(), "so it is without `/proc`");
     }
 
     #[test]
