@@ -116,37 +116,65 @@ pub(crate) async fn end(
     by: &PersonId,
     about: Option<HandleId>,
 ) -> EndedConnection {
-    let mut tasks = tasks_of(core, connection, live);
-    tasks.extend(about);
-    let log = &connection.observed.log;
-    let heard = log.newest();
-    let mut watch = live.process.and_then(|(pid, _)| core.connector.watch_processes(pid));
+    let watched = WatchedEnd::begin(core, connection, live, about);
     connection.request_act(act, by);
-    let policy = &core.policy;
-    // The keeper closes its input, signals twice with a wait after each, and does the same for what left the group.
-    let limit = policy.child_close_wait + policy.child_term_wait * 4 + policy.keeping.greeting_limit;
-    let gone = async {
-        // The actor first: it knows then that a person did it.
-        connection.replaced(live.id).await;
-        live.upstream.close(false).await;
-    };
-    let observed = async {
-        match &mut watch {
-            Some(watch) => Some(observe(core, watch.as_mut(), Instant::now() + limit).await),
-            None => None,
-        }
-    };
-    // What is not gone by then is being ended all the same; the log of the server says when it is.
-    let (closed, observed) = tokio::join!(tokio::time::timeout(limit, gone), observed);
-    if let Some(observed) = &observed {
-        record(core, tasks.iter().copied(), observed).await;
+    watched.ended(core).await
+}
+
+/// One connection that is about to end, and what was known of it before.
+pub(crate) struct WatchedEnd {
+    connection: Arc<ServerConnection>,
+    live: Arc<LiveConnection>,
+    tasks: BTreeSet<HandleId>,
+    /// The newest line of the server's log.
+    heard: u64,
+    watch: Option<Box<dyn ProcessWatch>>,
+}
+
+impl WatchedEnd {
+    /// To be called before the actor hears that the connection is to end. `about` is a task beside those that live in it.
+    pub(crate) fn begin(
+        core: &EngineCore,
+        connection: &Arc<ServerConnection>,
+        live: &Arc<LiveConnection>,
+        about: Option<HandleId>,
+    ) -> Self {
+        let mut tasks = tasks_of(core, connection, live);
+        tasks.extend(about);
+        let heard = connection.observed.log.newest();
+        let watch = live.process.and_then(|(pid, _)| core.connector.watch_processes(pid));
+        Self { connection: Arc::clone(connection), live: Arc::clone(live), tasks, heard, watch }
     }
-    EndedConnection {
-        tasks,
-        pid: live.process.map(|(pid, _)| pid),
-        exit: log.exit_after(heard, connection.key.seat),
-        observed,
-        is_closed: closed.is_ok(),
+
+    /// Waits until it is gone or the time for it is over, and records with its tasks what was observed.
+    pub(crate) async fn ended(self, core: &EngineCore) -> EndedConnection {
+        let Self { connection, live, tasks, heard, mut watch } = self;
+        let policy = &core.policy;
+        // The keeper closes its input, signals twice with a wait after each, and does the same for what left the group.
+        let limit = policy.child_close_wait + policy.child_term_wait * 4 + policy.keeping.greeting_limit;
+        let gone = async {
+            // The actor first: it knows then that a person did it.
+            connection.replaced(live.id).await;
+            live.upstream.close(false).await;
+        };
+        let observed = async {
+            match &mut watch {
+                Some(watch) => Some(observe(core, watch.as_mut(), Instant::now() + limit).await),
+                None => None,
+            }
+        };
+        // What is not gone by then is being ended all the same; the log of the server says when it is.
+        let (closed, observed) = tokio::join!(tokio::time::timeout(limit, gone), observed);
+        if let Some(observed) = &observed {
+            record(core, tasks.iter().copied(), observed).await;
+        }
+        EndedConnection {
+            tasks,
+            pid: live.process.map(|(pid, _)| pid),
+            exit: connection.observed.log.exit_after(heard, connection.key.seat),
+            observed,
+            is_closed: closed.is_ok(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use domain::server::{Server, ServerAct, ServerHealth};
 use domain::task::LeftProcess;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
-use testkit::build::stdio_server;
+use testkit::build::{person, stdio_server};
 use testkit::clock::TestClock;
 use testkit::kill::{Fate, KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
@@ -204,6 +204,20 @@ async fn a_process_that_does_not_end_is_named_in_the_outcome() {
     assert_eq!(stage.world.act_on(stage.id, ServerAct::End).await, [4_712]);
     let words = "process 4711 was told to end, and 1 of its processes still runs: 4712";
     assert_eq!(stage.settled().await, [asked(Verb::ProcessEnded), told(words)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_running_server_has_a_row_that_says_what_came_of_its_process() {
+    let stage = Stage::living(gone(2)).await;
+    let mut changed = stage.registry.server(stage.id).await.expect("servers read").expect("it was added");
+    let consent = changed.consent.as_mut().expect("it may run");
+    consent.at = consent.at.plus(SECOND);
+    stage.registry.put_server(ServerUnit { server: changed, audit: Vec::new() }).await.expect("it is changed");
+    stage.world.engine.server_changed_by(stage.id, &person("ada")).await.expect("it is read again");
+    let words = "process 4711 ended, and with it 1; none is left; it connects again";
+    assert_eq!(stage.settled().await, [told(words)]);
+    assert!(stage.closed() > 0, "the process of the old configuration is ended");
+    stage.world.until_up(stage.id).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use domain::audit::Verb;
 use domain::ports::ServerUnit;
-use domain::server::{Consent, ServerAct, ServerAddress};
+use domain::server::{Consent, ServerAddress};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -104,8 +104,7 @@ impl Api {
             // A token is never sent to another address than the one that it was made for.
             live.engine.forget_sign_in(&before).await;
         }
-        live.engine.note_server_act(server.id, ServerAct::Change, &caller.person);
-        live.engine.server_changed(server.id).await?;
+        live.engine.server_changed_by(server.id, &caller.person).await?;
         let limit = self.policy.probe_first_output.saturating_add(self.policy.initialize_limit);
         live.engine.settled(server.id, limit).await;
         let server = self.registry.server(server.id).await?.ok_or(engine::EngineError::UnknownServer)?;

@@ -123,7 +123,7 @@ impl ServerActor {
 
 impl Engine {
     /// A person does this to a server: its log says so.
-    pub fn note_server_act(&self, id: ServerId, act: ServerAct, by: &PersonId) {
+    pub(crate) fn note_server_act(&self, id: ServerId, act: ServerAct, by: &PersonId) {
         let core = &self.core;
         core.connections.observed(id, &core.policy).log.asked(by, act, core.time.now());
     }

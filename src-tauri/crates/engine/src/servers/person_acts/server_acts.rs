@@ -1,9 +1,10 @@
-//! A person ends or restarts a server: the row before it, the act, and the row that says what came of it.
+//! A person ends, restarts or changes a server: the row before it, the act, and the row that says what came of it.
 //!
 //! The wish is stored together with its audit row before anything is done, and taken away together with the row of the
 //! outcome (decision 0122). A core that finds one at its start follows one that ended in between: it ends what is left of
-//! the processes that the person saw, and no other, and records that. How a process ends is in
-//! `connections/process_end.rs`, what its actor does in `process.rs`; who may ask is the api's.
+//! the processes that the person saw, and no other, and records that. A change is on record with the server itself, and
+//! has no wish. How a process ends is in `connections/process_end.rs`, what its actor does in `process.rs`; who may ask is
+//! the api's.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::connections::connection::ServerConnection;
-use crate::connections::process_end::{self, EndedConnection};
+use crate::connections::process_end::{self, EndedConnection, WatchedEnd};
 use crate::connections::wait::await_health;
 use crate::core::EngineCore;
 use crate::engine::Engine;
@@ -96,6 +97,12 @@ impl ActOutcome {
         };
         Self { at, words, left }
     }
+
+    fn of_ended(wish: &ServerWish, at: Timestamp, ended: &[EndedConnection]) -> Self {
+        let words: Vec<String> = ended.iter().map(EndedConnection::words).collect();
+        let words = if words.is_empty() { "nothing of it ran".to_owned() } else { words.join("; ") };
+        Self::of(wish, at, words, ended.iter().flat_map(left_of).collect())
+    }
 }
 
 impl Engine {
@@ -113,14 +120,7 @@ impl Engine {
         asked: AuditEvent,
     ) -> Result<Vec<u32>, EngineError> {
         let core = &self.core;
-        let wish = ServerWish {
-            server: id,
-            name: core.server_name(id).to_string(),
-            act,
-            by: by.clone(),
-            at: asked.at,
-            pids: self.server_processes(id).into_iter().map(|process| process.pid).collect(),
-        };
+        let wish = self.server_wish(id, act, by, asked.at);
         // Two people may ask at once.
         let key = format!("{id} {:08x}", core.time.random.bits() & 0xffff_ffff);
         core.registry.desk_decide(KIND, &key, Some(wish.written()), vec![asked]).await?;
@@ -130,13 +130,53 @@ impl Engine {
         // Whoever asked may go away before it is over.
         core.supervisor.spawn("server act", async move {
             let outcome = carry_out(&held, &wish).await;
-            let recorded = record(&held, &key, &wish, &outcome).await;
+            let recorded = record(&held, Some(key.as_str()), &wish, &outcome).await;
             let _ = tell.send(outcome.left.clone());
             if recorded.is_err() {
-                must_record(&held, &key, &wish, &outcome).await;
+                must_record(&held, Some(key.as_str()), &wish, &outcome).await;
             }
         });
         told.await.map_err(|_| EngineError::Stopping)
+    }
+
+    /// A person changed the configuration of a server, which is on record: what runs of the old one ends, and it connects
+    /// with the new one. Where processes end, a row says later what came of them.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn server_changed_by(&self, id: ServerId, by: &PersonId) -> Result<(), EngineError> {
+        let core = &self.core;
+        let wish = self.server_wish(id, ServerAct::Change, by, core.time.now());
+        let connections = core.connections.of_server(id).into_iter();
+        let with_process = connections.filter_map(|connection| {
+            let live = connection.live().filter(|live| live.process.is_some())?;
+            Some(WatchedEnd::begin(core, &connection, &live, None))
+        });
+        let watched: Vec<WatchedEnd> = with_process.collect();
+        self.note_server_act(id, ServerAct::Change, by);
+        self.server_changed(id).await?;
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let held = Arc::clone(core);
+        // A server may take its time to end, and the new one is there already.
+        core.supervisor.spawn("server act", async move {
+            let ended = join_all(watched.into_iter().map(|watched| watched.ended(&held))).await;
+            let outcome = ActOutcome::of_ended(&wish, held.time.now(), &ended);
+            must_record(&held, None, &wish, &outcome).await;
+        });
+        Ok(())
+    }
+
+    fn server_wish(&self, id: ServerId, act: ServerAct, by: &PersonId, at: Timestamp) -> ServerWish {
+        ServerWish {
+            server: id,
+            name: self.core.server_name(id).to_string(),
+            act,
+            by: by.clone(),
+            at,
+            pids: self.server_processes(id).into_iter().map(|process| process.pid).collect(),
+        }
     }
 }
 
@@ -155,7 +195,7 @@ pub(crate) async fn go_on(core: &Arc<EngineCore>) {
         let held = Arc::clone(core);
         core.supervisor.spawn("server act", async move {
             let outcome = finish(&held, &wish).await;
-            must_record(&held, &row.key, &wish, &outcome).await;
+            must_record(&held, Some(row.key.as_str()), &wish, &outcome).await;
         });
     }
 }
@@ -173,9 +213,7 @@ async fn carry_out(core: &Arc<EngineCore>, wish: &ServerWish) -> ActOutcome {
         }
     });
     let ended: Vec<EndedConnection> = join_all(ending).await.into_iter().flatten().collect();
-    let words: Vec<String> = ended.iter().map(EndedConnection::words).collect();
-    let words = if words.is_empty() { "nothing of it ran".to_owned() } else { words.join("; ") };
-    ActOutcome::of(wish, core.time.now(), words, ended.iter().flat_map(left_of).collect())
+    ActOutcome::of_ended(wish, core.time.now(), &ended)
 }
 
 fn left_of(ended: &EndedConnection) -> impl Iterator<Item = u32> {
@@ -256,8 +294,13 @@ async fn finish_part(
     Some(FinishedPart { words: words.join("; "), pids: ended, ..FinishedPart::default() })
 }
 
-/// Takes the wish away and records what came of it, as one change.
-async fn record(core: &EngineCore, key: &str, wish: &ServerWish, outcome: &ActOutcome) -> Result<(), RegistryError> {
+/// Records what came of it, and takes the wish with this key away, where it was stored, as one change.
+async fn record(
+    core: &EngineCore,
+    key: Option<&str>,
+    wish: &ServerWish,
+    outcome: &ActOutcome,
+) -> Result<(), RegistryError> {
     let fact = AuditEvent {
         at: outcome.at,
         actor: Actor::System("server_acts"),
@@ -265,12 +308,15 @@ async fn record(core: &EngineCore, key: &str, wish: &ServerWish, outcome: &ActOu
         subject: Subject::Server(wish.server),
         note: plain_text(&format!("{}: {}", wish.name, outcome.words), NOTE_CHARS),
     };
-    core.registry.desk_decide(KIND, key, None, vec![fact]).await
+    match key {
+        Some(key) => core.registry.desk_decide(KIND, key, None, vec![fact]).await,
+        None => core.registry.record(vec![fact]).await,
+    }
 }
 
 /// Records what came of it, and tries again while that is not possible. Where this core ends first, the next one says what
 /// it finds then.
-async fn must_record(core: &EngineCore, key: &str, wish: &ServerWish, outcome: &ActOutcome) {
+async fn must_record(core: &EngineCore, key: Option<&str>, wish: &ServerWish, outcome: &ActOutcome) {
     let mut failures = 0;
     while let Err(error) = record(core, key, wish, outcome).await {
         if error == RegistryError::Closed {
