@@ -92,7 +92,7 @@ fn cancel_evidence(task: &TaskHandle, server: &str) -> String {
             format!("acknowledged by {server}{}, not reported as ended", after(request.acknowledged_at(), request))
         }
         Some(CancelState::Stopped) => format!("{server} says it cancelled it{}", after(task.ended_at(), request)),
-        Some(CancelState::EndedHere) => format!("the call was not sent, so {server} was not asked"),
+        Some(CancelState::EndedHere) => format!("the call did not run, so {server} was not asked"),
         Some(CancelState::FinishedAnyway) => "finished anyway".into(),
         Some(CancelState::Refused) if request.sent.is_none() => format!("could not be sent to {server}"),
         Some(CancelState::Refused) => format!("refused by {server}"),

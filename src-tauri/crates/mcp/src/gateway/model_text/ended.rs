@@ -18,6 +18,8 @@ use crate::gateway::model_text::{REASON_CHARS, a_person, a_program, at, on, quot
 pub(super) enum Work {
     /// The call never left this machine.
     NeverSent,
+    /// The server refused the sign-in for the call.
+    SignInRefused,
     /// The server had asked something and was not working.
     BetweenQuestions,
     /// The server says that it stopped.
@@ -32,6 +34,7 @@ impl Work {
     fn of(handle: &TaskHandle) -> Self {
         match &handle.view {
             ServerView::Task(task) if task.status == TaskStatus::Cancelled => Self::Confirmed,
+            ServerView::NotSent { .. } if handle.view.is_sign_in_refused() => Self::SignInRefused,
             ServerView::NotSent { .. } => {
                 let has_asked = handle.requests.values().any(|request| matches!(request.door, AskDoor::Round { .. }));
                 if has_asked { Self::BetweenQuestions } else { Self::NeverSent }
@@ -44,6 +47,7 @@ impl Work {
     const fn words(self) -> &'static str {
         match self {
             Self::NeverSent => "The call was never sent to the server, so nothing was done.",
+            Self::SignInRefused => "The server refused the sign-in for the call, so nothing was done.",
             Self::BetweenQuestions => {
                 "The server was waiting for an answer and nothing of the call runs there any more; what it did before is \
                  not undone."

@@ -55,6 +55,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("cancelled by a person, no confirmation", cancelled(None, Work::Told)),
         ("cancelled by a person, not told", cancelled(Some("it says \"stop\"\nnow"), Work::Untold)),
         ("cancelled by a person, never sent", cancelled(None, Work::NeverSent)),
+        ("cancelled by a person, sign-in refused", cancelled(None, Work::SignInRefused)),
         ("cancelled by a person between questions", cancelled(None, Work::BetweenQuestions)),
         (
             "cancelled by a supervisor program",
