@@ -34,10 +34,15 @@ impl Work {
     fn of(handle: &TaskHandle) -> Self {
         match &handle.view {
             ServerView::Task(task) if task.status == TaskStatus::Cancelled => Self::Confirmed,
-            ServerView::NotSent { .. } if handle.view.is_sign_in_refused() => Self::SignInRefused,
             ServerView::NotSent { .. } => {
                 let has_asked = handle.requests.values().any(|request| matches!(request.door, AskDoor::Round { .. }));
-                if has_asked { Self::BetweenQuestions } else { Self::NeverSent }
+                if has_asked {
+                    Self::BetweenQuestions
+                } else if handle.view.is_sign_in_refused() {
+                    Self::SignInRefused
+                } else {
+                    Self::NeverSent
+                }
             }
             _ if handle.cancel_request().is_some_and(|wish| wish.sent.is_some()) => Self::Told,
             _ => Self::Untold,
@@ -186,8 +191,8 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
                 .to_owned()
         }
         OwnFailure::SignInRefused => {
-            "The server refused the sign-in for this call, so nothing of it was done. Ask the user to sign in to this server in \
-             Taskwarden, or to change the token that is stored for it there; then try again."
+            "The server refused the sign-in for this call, so nothing of it runs there. Ask the user to sign in to this server \
+             in Taskwarden, or to change the token that is stored for it there; then try again."
                 .to_owned()
         }
         OwnFailure::ServerRemoved => {
