@@ -29,7 +29,7 @@ use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
 
 pub(crate) use sign_in::WaitingSignIn;
-pub(crate) use token::{Bearer, ServerToken};
+pub(crate) use token::{Bearer, RefusedRequest, ServerToken};
 
 /// What all tokens use.
 pub(crate) struct OAuthShared {

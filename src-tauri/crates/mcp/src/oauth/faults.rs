@@ -3,6 +3,8 @@
 //! Texts of servers and issuers are capped, attributed and never quoted whole; codes, tokens and addresses with
 //! parameters are in no message.
 
+use std::time::Duration;
+
 use domain::policy::plain_text;
 use domain::ports::{SecretError, SignInFault};
 use rmcp::transport::auth::AuthError;
@@ -63,15 +65,26 @@ pub(crate) fn of_library(error: &AuthError, at: &str) -> SignInFault {
         AuthError::NoAuthorizationSupport => nothing_published(at),
         AuthError::DiscoveryRequestFailed { url, .. } => not_read(&host(url)),
         AuthError::HttpError(_) => not_read(at),
-        AuthError::TokenRefreshFailed(_) => fault(
-            format!("`{at}` could not be asked to renew the token"),
+        AuthError::TokenRefreshFailed(text) if is_temporary(text) => fault(
+            format!("`{at}` did not renew it: it cannot be reached, or has a problem of its own"),
             "Taskwarden tries again automatically; check that it can be reached.",
+        ),
+        AuthError::TokenRefreshFailed(_) => fault(
+            format!("`{at}` did not renew it: it does not answer as the protocol says"),
+            "Taskwarden tries again automatically. If it stays so, only who runs it can mend that.",
         ),
         AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired | AuthError::TokenExpired => expired(at),
         AuthError::TokenExchangeFailed(text) if is_odd_lifetime(text) => broken(format!(
             "`{at}` gives the lifetime of its token in another form than OAuth demands (whole seconds, as a number)"
         )),
-        AuthError::TokenExchangeFailed(_) => broken(format!("`{at}` gave no token that can be used")),
+        AuthError::TokenExchangeFailed(text) if is_temporary(text) => fault(
+            format!("`{at}` gave no token: it cannot be reached, or has a problem of its own"),
+            "Sign in again, now or later. Taskwarden does not do that by itself: what the browser brought is good once.",
+        ),
+        AuthError::TokenExchangeFailed(_) => fault(
+            format!("`{at}` gave no token that can be used"),
+            "Sign in again; if it stays so, only who runs it can mend that.",
+        ),
         // Their texts hold what somebody else wrote.
         _ => broken(format!("signing in at `{at}` failed: it does not answer as the protocol says")),
     }
@@ -102,6 +115,21 @@ pub(super) fn host_of(issuer: &str) -> String {
 /// only in the text of the error, in the words of its parser.
 fn is_odd_lifetime(text: &str) -> bool {
     text.starts_with("invalid ") && text.contains("expected u64")
+}
+
+/// Whether a failed request for a token may succeed later: no answer came, the client took it for none
+/// (`issuer_client.rs`), or the issuer says so. The library says it only in the text of the error.
+fn is_temporary(text: &str) -> bool {
+    text == "Request failed" || names_code(text, &["temporarily_unavailable", "server_error", "slow_down"])
+}
+
+/// The renewal of a token did not end. The host is known once the issuer was found.
+pub(crate) fn renewal_unended(host: Option<&str>, limit: Duration) -> SignInFault {
+    let whom = host.map_or_else(|| "the place to sign in".to_owned(), |host| format!("`{host}`"));
+    fault(
+        format!("{whom} did not renew it within {} s", limit.as_secs()),
+        "Taskwarden tries again automatically; check that the place to sign in can be reached.",
+    )
 }
 
 /// Somebody else answered than was asked. Nothing of the answer is shown.
@@ -149,9 +177,14 @@ pub(crate) fn own_client_refused(at: &str) -> SignInFault {
 /// the text of the error.
 pub(crate) fn is_unknown_client(error: &AuthError) -> bool {
     let (AuthError::TokenRefreshFailed(text) | AuthError::TokenExchangeFailed(text)) = error else { return false };
-    let code = text.strip_prefix("Server returned error response: ").unwrap_or_default();
-    ["invalid_client", "unauthorized_client"].iter().any(|unknown| {
-        code.strip_prefix(unknown).is_some_and(|rest| rest.chars().next().is_none_or(|next| !next.is_alphanumeric()))
+    names_code(text, &["invalid_client", "unauthorized_client"])
+}
+
+/// Whether the text of an error of the library gives one of these codes of the issuer.
+fn names_code(text: &str, codes: &[&str]) -> bool {
+    let said = text.strip_prefix("Server returned error response: ").unwrap_or_default();
+    codes.iter().any(|code| {
+        said.strip_prefix(code).is_some_and(|rest| rest.chars().next().is_none_or(|next| !next.is_alphanumeric()))
     })
 }
 
@@ -168,6 +201,18 @@ mod tests {
         for text in ["Server returned error response: invalid_request: invalid_client", "invalid_client", ""] {
             assert!(!is_unknown_client(&failed(text)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_failure_that_may_pass_is_not_left_to_who_runs_the_issuer() {
+        for text in ["Request failed", "Server returned error response: temporarily_unavailable: back soon"] {
+            let fault = of_library(&AuthError::TokenExchangeFailed(text.into()), "auth.example");
+            assert!(fault.hint.contains("Sign in again") && !fault.hint.contains("runs it"), "{text}: {fault:?}");
+            let fault = of_library(&AuthError::TokenRefreshFailed(text.into()), "auth.example");
+            assert!(fault.hint.contains("tries again") && !fault.hint.contains("runs it"), "{text}: {fault:?}");
+        }
+        let lasting = of_library(&AuthError::TokenExchangeFailed("expected value".into()), "auth.example");
+        assert!(lasting.hint.contains("Sign in again") && lasting.hint.contains("who runs it"), "{lasting:?}");
     }
 
     #[test]

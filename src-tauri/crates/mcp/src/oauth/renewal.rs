@@ -14,7 +14,9 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::discovery::discover;
-use super::faults::{broken, client_forgotten, expired, fault, is_unknown_client, not_kept, of_library};
+use super::faults::{
+    broken, client_forgotten, expired, fault, is_unknown_client, not_kept, of_library, renewal_unended,
+};
 use super::stored::{self, StoredClient, StoredSignIn};
 use super::token::{ServerToken, check_token, moment};
 
@@ -38,6 +40,11 @@ impl Renewer {
     /// The sign-in is another one.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
+    }
+
+    /// Whom it asks, once that was found out.
+    fn host(&self) -> Option<&str> {
+        self.client.as_ref().map(|client| client.host.as_str())
     }
 }
 
@@ -82,12 +89,10 @@ impl ServerToken {
             return;
         }
         let limit = self.shared.policy.sign_in.exchange_limit;
-        let renewed = match timeout(limit, self.renew_once(&mut renewer)).await {
+        let ended = timeout(limit, self.renew_once(&mut renewer)).await;
+        let renewed = match ended {
             Ok(renewed) => renewed,
-            Err(_) => Err(NotRenewed::Later(fault(
-                format!("the token was not renewed within {} s", limit.as_secs()),
-                "Taskwarden tries again automatically.",
-            ))),
+            Err(_) => Err(NotRenewed::Later(renewal_unended(renewer.host(), limit))),
         };
         match renewed {
             Ok(stored) => self.renewed(&stored),

@@ -79,6 +79,17 @@ pub(crate) enum Bearer {
     Stuck(SignInFault),
 }
 
+/// What becomes of a request that the server refused with 401.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RefusedRequest {
+    /// Another token is there to try again with.
+    TryAgain,
+    /// A person has to sign in.
+    NeedsPerson,
+    /// The token could not be renewed, for a reason that may pass.
+    Stuck(SignInFault),
+}
+
 /// A token as the issuer gave it.
 #[derive(Deserialize)]
 struct GivenToken {
@@ -234,20 +245,20 @@ impl ServerToken {
         });
     }
 
-    /// The server refused a request with 401. Whether another token is there to try again with.
-    pub(crate) async fn refused(self: &Arc<Self>, sent: &Bearer, headers: &HeaderMap) -> bool {
+    /// The server refused a request with 401. The token is renewed, where that can be done.
+    pub(crate) async fn refused(self: &Arc<Self>, sent: &Bearer, headers: &HeaderMap) -> RefusedRequest {
         self.note_challenge(headers);
         self.is_refused.store(true, Ordering::Release);
         let Bearer::Token(sent) = sent else {
             // What ended the sign-in before says more.
             let asks = self.asks_for_sign_in();
             self.state.write().needed.get_or_insert(asks);
-            return false;
+            return RefusedRequest::NeedsPerson;
         };
         {
             let mut state = self.state.write();
             if state.header.as_ref() != Some(sent) {
-                return state.header.is_some();
+                return if state.header.is_some() { RefusedRequest::TryAgain } else { RefusedRequest::NeedsPerson };
             }
             let rest = self.shared.policy.sign_in.renew_rest;
             let is_new = state.since_refusal.is_some_and(|since| since.elapsed() < rest);
@@ -258,16 +269,20 @@ impl ServerToken {
                     "does not accept the token any more"
                 };
                 state.needed = Some(fault(format!("server `{}` {why}", self.name), self.how_to_sign_in()));
-                return false;
+                return RefusedRequest::NeedsPerson;
             }
         }
         self.renew(Some(sent)).await;
         let mut state = self.state.write();
-        let is_another = state.header.as_ref().is_some_and(|header| header != sent);
-        if is_another {
+        if state.header.as_ref().is_some_and(|header| header != sent) {
             state.since_refusal = Some(Instant::now());
+            return RefusedRequest::TryAgain;
         }
-        is_another
+        let Some(SignInFault { why, hint }) = state.stuck.clone() else { return RefusedRequest::NeedsPerson };
+        // What an earlier refusal meant is not the cause of this one.
+        state.needed = None;
+        let why = format!("server `{}` does not accept the token any more, and {why}", self.name);
+        RefusedRequest::Stuck(fault(why, hint))
     }
 
     /// The server accepted a request, so that nobody has to sign in.
@@ -387,10 +402,12 @@ impl ServerToken {
     /// Whether somebody else renewed it, or tried in vain, while this one waited for its turn.
     pub(super) fn is_settled(&self, refused: Option<&HeaderValue>) -> bool {
         let state = self.state.read();
+        let is_later = state.renew_at.is_some_and(|at| at > Instant::now());
         match (&state.header, refused) {
             (None, _) => true,
-            (Some(header), Some(refused)) => header != refused,
-            (Some(_), None) => state.renew_at.is_some_and(|at| at > Instant::now()),
+            // Requests that are refused together do not wait one after the other for an issuer that does not answer.
+            (Some(header), Some(refused)) => header != refused || (is_later && state.stuck.is_some()),
+            (Some(_), None) => is_later,
         }
     }
 

@@ -17,7 +17,7 @@ use url::{Position, Url};
 use super::plain_connection::{RequestBody, WholeBody};
 use super::plain_pool::{ExchangeError, PlainPool};
 use super::server_response::ServerResponse;
-use crate::oauth::{Bearer, ServerToken};
+use crate::oauth::{Bearer, RefusedRequest, ServerToken};
 use crate::upstream::transport::http::client_pool;
 use crate::upstream::transport::link::{LinkError, not_permitted};
 use crate::upstream::transport::{OpenContext, OpenError};
@@ -58,6 +58,8 @@ pub(crate) enum NoResponse {
     Network { why: String, sent: bool },
     /// It may not leave any more; nothing was sent.
     NotPermitted,
+    /// There is no good token for it now. The server did nothing with it, or did not get it.
+    NoToken { why: String, hint: String },
     /// Sent on to another origin, or in circles.
     Redirected { why: String, hint: String },
 }
@@ -142,8 +144,10 @@ impl Endpoint {
             return Ok(response);
         }
         // Boxed: few requests are refused.
-        if !Box::pin(token.refused(&carried, response.headers())).await {
-            return Ok(response);
+        match Box::pin(token.refused(&carried, response.headers())).await {
+            RefusedRequest::TryAgain => {}
+            RefusedRequest::NeedsPerson => return Ok(response),
+            RefusedRequest::Stuck(SignInFault { why, hint }) => return Err(NoResponse::NoToken { why, hint }),
         }
         let carried = token.bearer().await;
         carry(&mut headers, &carried)?;
@@ -291,8 +295,8 @@ fn carry(headers: &mut HeaderMap, bearer: &Bearer) -> Result<(), NoResponse> {
         Bearer::Token(value) => {
             headers.insert(AUTHORIZATION, value.clone());
         }
-        Bearer::Stuck(SignInFault { why, .. }) => {
-            return Err(NoResponse::Network { why: format!("its token is over, and {why}"), sent: false });
+        Bearer::Stuck(SignInFault { why, hint }) => {
+            return Err(NoResponse::NoToken { why: format!("its token is over, and {why}"), hint: hint.clone() });
         }
     }
     Ok(())
@@ -323,7 +327,9 @@ impl From<NoResponse> for LinkError {
         match no {
             NoResponse::Network { why, sent } => Self::Broken { why, hint: CHECK.into(), sent },
             NoResponse::NotPermitted => not_permitted(),
-            NoResponse::Redirected { why, hint } => Self::Broken { why, hint, sent: false },
+            NoResponse::NoToken { why, hint } | NoResponse::Redirected { why, hint } => {
+                Self::Broken { why, hint, sent: false }
+            }
         }
     }
 }
@@ -332,6 +338,7 @@ impl From<NoResponse> for OpenError {
     fn from(no: NoResponse) -> Self {
         match no {
             NoResponse::Network { why, .. } => Self::Unreachable { why, hint: CHECK.into() },
+            NoResponse::NoToken { why, hint } => Self::Unreachable { why, hint },
             // Only calls ask for a permit, and none is made while a connection is opened.
             NoResponse::NotPermitted => Self::Unreachable { why: "the request was refused".into(), hint: CHECK.into() },
             NoResponse::Redirected { why, hint } => Self::NotMcp { why, hint },
