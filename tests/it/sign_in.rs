@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use crate::PROGRAM;
 
 mod endings;
+mod failures_that_pass;
 mod renewal_cuts;
 
 /// A refused token counts as old at once, and what failed is tried again soon.

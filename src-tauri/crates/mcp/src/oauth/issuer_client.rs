@@ -1,13 +1,14 @@
 //! Makes the library's requests about signing in to one server (decision 0120).
 //!
-//! A lifetime of a token that an issuer sends as text becomes the number that the library reads; nothing else of an answer
-//! is touched. Redirects are not followed: the library follows those of documents itself, and there are no others that
-//! should be. Which addresses are asked is `allowed_addresses.rs`.
+//! A lifetime of a token that an issuer sends as text becomes the number that the library reads. A failure that may pass
+//! (5xx, 429) counts as no answer, because the library shows no status. Nothing else of an answer is touched. Redirects are
+//! not followed: the library follows those of documents itself, and there are no others that should be. Which addresses are
+//! asked is `allowed_addresses.rs`.
 
 use std::sync::Arc;
 
 use domain::policy::SignInPolicy;
-use http::Method;
+use http::{Method, StatusCode};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 use url::Url;
@@ -54,6 +55,10 @@ impl IssuerClient {
             }
             body.extend_from_slice(&piece);
         }
+        let status = answer.status();
+        if may_bring_token && may_pass(status) && !is_refusal(&body) {
+            return Err(format!("the answer has the status {}", status.as_u16()).into());
+        }
         Ok(made.body(if may_bring_token { with_number(body) } else { body })?)
     }
 }
@@ -62,6 +67,27 @@ impl OAuthHttpClient for IssuerClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(self.ask(request))
     }
+}
+
+/// Whether the same request may succeed later.
+fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+}
+
+/// Errors of a token endpoint that mean the same with any status (RFC 6749, §5.2).
+const REFUSALS: [&str; 6] = [
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unauthorized_client",
+    "unsupported_grant_type",
+    "invalid_scope",
+];
+
+/// Whether an answer refuses the request for a reason that does not pass.
+fn is_refusal(body: &[u8]) -> bool {
+    let answer = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    answer.get("error").and_then(Value::as_str).is_some_and(|error| REFUSALS.contains(&error))
 }
 
 /// An answer with a token whose lifetime is a whole number as text, with that number; any other answer as it is.
@@ -90,6 +116,21 @@ mod tests {
         let answer = read(r#"{"access_token": "t", "expires_in": "3600", "not_before": "17", "scope": "a b"}"#);
         let expected = serde_json::json!({"access_token": "t", "expires_in": 3600, "not_before": "17", "scope": "a b"});
         assert_eq!(answer, expected);
+    }
+
+    #[test]
+    fn a_failure_of_the_issuer_itself_is_told_from_a_refusal() {
+        for status in [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::BAD_GATEWAY, StatusCode::TOO_MANY_REQUESTS] {
+            assert!(may_pass(status), "{status}");
+        }
+        for status in [StatusCode::OK, StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FOUND] {
+            assert!(!may_pass(status), "{status}");
+        }
+        assert!(is_refusal(br#"{"error": "invalid_grant"}"#), "a token that is over stays over, whatever the status");
+        for body in ["", "<h1>Oops</h1>", "[]", r#"{"error": "Internal Server Error"}"#, r#"{"error": "server_error"}"#]
+        {
+            assert!(!is_refusal(body.as_bytes()), "{body}");
+        }
     }
 
     #[test]
