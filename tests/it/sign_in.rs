@@ -195,7 +195,14 @@ fn a_person_signs_in_with_a_browser_and_the_token_is_renewed_while_a_task_runs()
     let back = stage.browse(&begun).expect("the issuer sends back");
     // A page that guesses the port and a state changes nothing.
     let guess = back.split('?').next().expect("an address").to_owned() + "?code=c&state=guess";
-    assert_eq!(stage.land(&guess).0, 400);
+    let (status, page) = stage.land(&guess);
+    assert!(status == 400 && page.contains("does not belong to the sign-in that is waiting"), "{page}");
+    let shown = stage.show();
+    assert_eq!(
+        (&shown["signIn"]["state"], &shown["signIn"]["strayed"]),
+        (&json!("waiting"), &json!(true)),
+        "{shown:#}"
+    );
     let (status, page) = stage.land(&back);
     assert!(status == 200 && page.contains("You are signed in"), "{page}");
     let ran = begun.end();
@@ -353,7 +360,7 @@ fn an_issuer_that_misbehaves_leads_to_a_sentence_and_never_to_a_token_in_the_wro
                     Ok(back) => {
                         let (status, page) = stage.land(&back);
                         assert!(!page.contains("script"), "{fault}: {page}");
-                        if status == 400 && page.contains("nothing here") {
+                        if status == 400 && page.contains("does not belong") {
                             begun.give_up();
                         } else {
                             let ran = begun.end();

@@ -3028,6 +3028,8 @@ until: string, };
 
 /** The sign-in to a server. */
 export type SignInDto = { state: "signedOut" | "needed" | "waiting" | "signedIn",
+/** While a browser is waited for: one came with an address that does not belong to this sign-in, which goes on. */
+strayed?: boolean,
 /** Whom the token is from: a URL. */
 issuer: string | null,
 /** The permissions that came with the token. */

@@ -109,6 +109,8 @@ pub struct TokenFacts {
     pub needed: Option<SignInFault>,
     /// A sign-in waits for the browser.
     pub is_waiting: bool,
+    /// Addresses that came to it and belong to another sign-in, or to none; any page can send some.
+    pub stray_answers: u32,
     /// Whom the token is from.
     pub issuer: Option<String>,
     /// The permissions that came with it.

@@ -154,7 +154,7 @@ async fn answer(
     match ended.await {
         Ok(CallbackEnd::SignedIn) => page(StatusCode::OK, DONE),
         Ok(CallbackEnd::Failed) => page(StatusCode::BAD_REQUEST, FAILED),
-        Ok(CallbackEnd::NotOurs) => page(StatusCode::BAD_REQUEST, NOTHING),
+        Ok(CallbackEnd::NotOurs) => page(StatusCode::BAD_REQUEST, NOT_OURS),
         Err(_) => page(StatusCode::GONE, OVER),
     }
 }
@@ -162,6 +162,8 @@ async fn answer(
 const DONE: &str = "You are signed in. You can close this page.";
 const FAILED: &str = "The sign-in did not work. Taskwarden says why. You can close this page.";
 const NOTHING: &str = "There is nothing here.";
+const NOT_OURS: &str = "This link does not belong to the sign-in that is waiting, which goes on waiting. Open the whole \
+                        address that Taskwarden shows for it, in this browser. You can close this page.";
 const OVER: &str = "This sign-in is over. Begin it again in Taskwarden.";
 
 /// A page with one sentence. Nothing of a request is in it.

@@ -5,6 +5,7 @@
 //! address at which one ended, brings a code; it is exchanged, and the token is kept before it is used.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use domain::ids::ServerId;
 use domain::policy::SignInPolicy;
@@ -39,6 +40,8 @@ const UNJUDGED: usize = 4;
 pub(crate) struct WaitingSignIn {
     to: mpsc::Sender<Callback>,
     over: CancellationToken,
+    /// Addresses that were brought and are not of it.
+    strays: Arc<AtomicU32>,
 }
 
 /// A sign-in from the moment on in which the browser is sent away.
@@ -53,6 +56,7 @@ struct Exchange {
     asked: Vec<String>,
     from: mpsc::Receiver<Callback>,
     over: CancellationToken,
+    strays: Arc<AtomicU32>,
     /// Ends the listener with this.
     _listening: DropGuard,
 }
@@ -102,7 +106,9 @@ impl OAuth {
         let (to, from) = mpsc::channel(UNJUDGED);
         let over = CancellationToken::new();
         callback.listen(to.clone(), over.clone(), policy, &self.shared.supervisor);
-        if let Some(before) = self.waiting.lock().insert(server.id, WaitingSignIn { to, over: over.clone() }) {
+        let strays = Arc::new(AtomicU32::new(0));
+        let waiting = WaitingSignIn { to, over: over.clone(), strays: Arc::clone(&strays) };
+        if let Some(before) = self.waiting.lock().insert(server.id, waiting) {
             // Two people began at once: the later one waits.
             before.over.cancel();
         }
@@ -120,6 +126,7 @@ impl OAuth {
             asked,
             from,
             over,
+            strays,
             _listening: listening,
         };
         Ok(SignInBegun {
@@ -309,6 +316,8 @@ impl Exchange {
             };
             let ended = match self.expected.judge(&address) {
                 BrowserAnswer::NotOurs => {
+                    // It may come from any page, so that it changes nothing but what is said of the wait.
+                    self.strays.fetch_add(1, Ordering::AcqRel);
                     let _ = end.send(CallbackEnd::NotOurs);
                     continue;
                 }
@@ -392,7 +401,9 @@ impl ServerSignIns for OAuth {
 
     fn facts(&self, server: &Server) -> TokenFacts {
         let Some(token) = self.token(server) else { return TokenFacts::default() };
-        let is_waiting = self.waiting.lock().get(&server.id).is_some_and(|waiting| !waiting.over.is_cancelled());
-        TokenFacts { is_waiting, ..token.facts() }
+        let waiting = self.waiting.lock();
+        let waiting = waiting.get(&server.id).filter(|waiting| !waiting.over.is_cancelled());
+        let stray_answers = waiting.map_or(0, |waiting| waiting.strays.load(Ordering::Acquire));
+        TokenFacts { is_waiting: waiting.is_some(), stray_answers, ..token.facts() }
     }
 }

@@ -417,6 +417,7 @@ impl ServerToken {
             is_signed_in: state.header.is_some() && state.needed.is_none(),
             needed: state.needed.clone(),
             is_waiting: false,
+            stray_answers: 0,
             issuer: state.issuer.clone(),
             scopes: state.scopes.clone(),
             until: state.until,

@@ -40,6 +40,10 @@ words! {
 pub struct SignInDto {
     #[ts(inline)]
     pub state: SignInStateDto,
+    /// While a browser is waited for: one came with an address that does not belong to this sign-in, which goes on.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub strayed: bool,
     /// Whom the token is from: a URL.
     pub issuer: Option<String>,
     /// The permissions that came with the token.
@@ -109,7 +113,17 @@ impl SignInDto {
     /// `None` where there is nothing to say.
     pub(crate) fn of(status: SignInStatus) -> Option<Self> {
         let SignInStatus { token, by, failed } = status;
-        let TokenFacts { is_signed_in, needed, is_waiting, issuer, scopes, until, is_renewed, missing_scopes } = token;
+        let TokenFacts {
+            is_signed_in,
+            needed,
+            is_waiting,
+            stray_answers,
+            issuer,
+            scopes,
+            until,
+            is_renewed,
+            missing_scopes,
+        } = token;
         let state = match (is_waiting, &needed, is_signed_in) {
             (true, _, _) => SignInStateDto::Waiting,
             (false, Some(_), _) => SignInStateDto::Needed,
@@ -120,6 +134,7 @@ impl SignInDto {
         let (by, at) = by.map(|(by, at)| (by.to_string(), iso(at))).unzip();
         Some(Self {
             state,
+            strayed: stray_answers > 0,
             issuer,
             scopes,
             missing_scopes,

@@ -123,7 +123,7 @@ async fn end(
                 format!("Open it in a browser on this machine. Waiting; the time is over {until}. Ctrl-C gives up.")
             });
         }
-        wait(core, name).await?
+        wait(core, name, screen).await?
     };
     told(name, begun, shown, screen)
 }
@@ -169,12 +169,20 @@ async fn pasted(core: &CoreClient, name: &str, screen: &Screen) -> Result<SignIn
     }
 }
 
-async fn wait(core: &CoreClient, name: &str) -> Result<SignInShown, ApiError> {
+async fn wait(core: &CoreClient, name: &str, screen: &Screen) -> Result<SignInShown, ApiError> {
+    let mut is_told = screen.is_json();
     loop {
         let look = AwaitSignIn { name: name.to_owned(), wait_ms: LOOK_MS };
         let shown: SignInShown = core.request("signIns.wait", &look).await?;
         if shown.sign_in.as_ref().is_none_or(|sign_in| sign_in.state != SignInStateDto::Waiting) {
             return Ok(shown);
+        }
+        if !is_told && shown.sign_in.is_some_and(|sign_in| sign_in.strayed) {
+            is_told = true;
+            screen.note(
+                "A browser came with a link that does not belong to this sign-in. Still waiting: open the whole address \
+                 that is shown above.",
+            );
         }
     }
 }
