@@ -4,6 +4,7 @@
 //! acknowledgement, so that a person learns what became of it.
 
 use domain::ids::RequestKey;
+use domain::policy::plain_text;
 use domain::task::input_request::form::{self, FormError};
 use domain::task::input_request::{AnswerAction, Ask, InputRequest, RequestState};
 use domain::task::payload::Payload;
@@ -203,17 +204,26 @@ pub(super) fn checked(
     }
 }
 
+/// Fields that are named to somebody whose answer does not fit. Judgement: about two lines.
+const FIELDS_NAMED: usize = 10;
+
+/// Characters of a name of a field that are repeated. Judgement: longer names are no names.
+const NAME_SHOWN: usize = 80;
+
 fn misfit(schema: &Value, broken: &FormError) -> ApiError {
     let fields = || {
-        let names: Vec<String> = form::fields(schema)
-            .into_iter()
-            .map(
-                |field| {
-                    if field.required { format!("`{}` (required)", field.name) } else { format!("`{}`", field.name) }
-                },
-            )
-            .collect();
-        format!("The form has {}. Nothing was sent.", names.join(", "))
+        // Those that an answer needs come first.
+        let (needed, others): (Vec<_>, Vec<_>) = form::fields(schema).into_iter().partition(|field| field.required);
+        let count = needed.len() + others.len();
+        let named = needed.into_iter().chain(others).take(FIELDS_NAMED).map(|field| {
+            let name = plain_text(&field.name, NAME_SHOWN);
+            if field.required { format!("`{name}` (required)") } else { format!("`{name}`") }
+        });
+        let mut names = named.collect::<Vec<_>>().join(", ");
+        if count > FIELDS_NAMED {
+            names += &format!(" and {} more, which `taskwarden tasks show` lists", count - FIELDS_NAMED);
+        }
+        format!("The form has {names}. Nothing was sent.")
     };
     let hint = match broken {
         FormError::Unknown { field, known } => {
@@ -222,4 +232,24 @@ fn misfit(schema: &Value, broken: &FormError) -> ApiError {
         FormError::NotAnObject | FormError::Missing { .. } | FormError::Breaks { .. } => fields(),
     };
     ApiError::new(Code::Refused, broken.to_string(), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_does_not_fit_names_some_fields_of_a_long_form_and_how_many_more_there_are() {
+        let properties: Map<String, Value> =
+            (0..500).map(|number| (format!("f{number}"), json!({"type": "string"}))).collect();
+        let schema = json!({"properties": properties, "required": ["f499"]});
+        let hint = misfit(&schema, &form::check(&schema, &json!({"f0": "x"})).expect_err("one is missing")).hint;
+        assert!(hint.contains("`f499` (required)") && hint.contains("`f0`"), "{hint}");
+        assert!(hint.contains("and 490 more") && hint.len() < 300, "{hint}");
+        let short = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
+        let hint = misfit(&short, &FormError::NotAnObject).hint;
+        assert_eq!(hint, "The form has `a` (required). Nothing was sent.");
+    }
 }
