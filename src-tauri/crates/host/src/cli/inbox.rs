@@ -310,16 +310,49 @@ fn example(schema: &serde_json::Value) -> String {
         .map(|field| {
             let value = field.default.clone().unwrap_or_else(|| match &field.kind {
                 form::FieldKind::Text { .. } => "…".into(),
-                form::FieldKind::Number { min, above, .. } => {
-                    serde_json::json!(min.or(above.map(|least| least + 1.0)).unwrap_or(0.0))
+                form::FieldKind::Number { min, max, above, below, .. } => {
+                    let steps = [Some(0.0), *min, above.map(|above| above + 1.0), *max, below.map(|below| below - 1.0)];
+                    let mut fitting = steps.into_iter().flatten().filter_map(number);
+                    fitting.find(|value| form::check_field(&field, value).is_ok()).unwrap_or_else(|| 0.into())
                 }
                 form::FieldKind::YesNo => true.into(),
                 form::FieldKind::One(of) => of.first().map(|choice| choice.value.clone()).unwrap_or_default(),
-                form::FieldKind::Many { .. } => serde_json::Value::Array(Vec::new()),
+                form::FieldKind::Many { of, min, .. } => {
+                    let least = min.and_then(|min| usize::try_from(min).ok()).unwrap_or_default();
+                    of.iter().take(least).map(|choice| choice.value.clone()).collect()
+                }
                 form::FieldKind::Json => serde_json::Value::Null,
             });
             (field.name, value)
         })
         .collect();
     serde_json::Value::Object(fields).to_string()
+}
+
+/// A number without a fraction that says nothing.
+fn number(value: f64) -> Option<serde_json::Value> {
+    value.to_string().parse().ok().map(serde_json::Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::task::input_request::form;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn the_example_of_an_answer_fits_its_form_although_the_server_suggests_otherwise() {
+        let schema = json!({
+            "properties": {
+                "a": {"type": "integer", "maximum": 3, "default": "foo"},
+                "b": {"type": "integer", "maximum": -2},
+                "c": {"type": "number", "minimum": 0.5},
+                "d": {"type": "array", "items": {"enum": ["p", "q"]}, "minItems": 1},
+                "e": {"type": "boolean", "default": "yes"},
+            },
+            "required": ["a", "b", "c", "d"],
+        });
+        let example: Value = serde_json::from_str(&super::example(&schema)).expect("JSON");
+        assert_eq!(example, json!({"a": 0, "b": -2, "c": 0.5, "d": ["p"]}));
+        assert_eq!(form::check(&schema, &example), Ok(()));
+    }
 }

@@ -1,7 +1,9 @@
 //! The flat schema of a server's question, as fields to show and rules to check (protocol.md §2.8).
 //!
 //! Supports strings, numbers, booleans, single and multiple choice. Any other field takes any JSON value, so that an unusual
-//! schema can still be answered. This is not a JSON Schema validator: `mcp` checks tool arguments.
+//! schema can still be answered. This is not a JSON Schema validator: `mcp` checks tool arguments. Keywords that the protocol
+//! does not have for these fields, such as `pattern` and `uniqueItems`, go to people and agents and are not checked: the
+//! server judges them.
 
 mod check;
 #[cfg(test)]
@@ -62,7 +64,7 @@ pub struct Field {
     pub required: bool,
     /// What it holds.
     pub kind: FieldKind,
-    /// What the server suggests.
+    /// What the server suggests; `None` also where that would not fit the field.
     pub default: Option<Value>,
     /// Whether `null` is an answer: given on purpose, which is not the same as left out.
     pub nullable: bool,
@@ -78,14 +80,19 @@ pub fn fields(schema: &Value) -> Vec<Field> {
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .map(|(name, rule)| Field {
-            name: name.clone(),
-            title: rule.get("title").and_then(Value::as_str).unwrap_or(name).to_owned(),
-            description: rule.get("description").and_then(Value::as_str).map(str::to_owned),
-            required: required.contains(&name.as_str()),
-            kind: kind(without_null(rule)),
-            default: rule.get("default").filter(|value| !value.is_null()).cloned(),
-            nullable: is_nullable(rule),
+        .map(|(name, rule)| {
+            let field = Field {
+                name: name.clone(),
+                title: rule.get("title").and_then(Value::as_str).unwrap_or(name).to_owned(),
+                description: rule.get("description").and_then(Value::as_str).map(str::to_owned),
+                required: required.contains(&name.as_str()),
+                kind: kind(without_null(rule)),
+                default: None,
+                nullable: is_nullable(rule),
+            };
+            let suggested = rule.get("default").filter(|value| !value.is_null());
+            let default = suggested.filter(|value| check_field(&field, value).is_ok()).cloned();
+            Field { default, ..field }
         })
         .collect()
 }

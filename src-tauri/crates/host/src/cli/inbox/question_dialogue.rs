@@ -251,10 +251,7 @@ fn choice_title(of: &[form::FieldChoice], value: &Value) -> String {
 fn parse_field(field: &Field, typed: &str) -> Result<Option<Value>, String> {
     if typed.is_empty() {
         return match (&field.default, field.required) {
-            (Some(value), _) => match form::check_field(field, value) {
-                Ok(()) => Ok(Some(value.clone())),
-                Err(error) => Err(format!("the server's default does not fit its own form: {error}")),
-            },
+            (Some(value), _) => Ok(Some(value.clone())),
             (None, false) => Ok(None),
             (None, true) => Err("this field is required".into()),
         };

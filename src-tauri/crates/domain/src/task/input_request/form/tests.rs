@@ -94,6 +94,24 @@ fn a_form_shows_titles_defaults_and_falls_back_to_json() {
 }
 
 #[test]
+fn a_suggestion_that_does_not_fit_its_field_is_none() {
+    let default = |rule: Value| fields(&json!({"properties": {"f": rule}})).remove(0).default;
+    assert_eq!(default(json!({"type": "integer", "default": "foo"})), None, "another type");
+    assert_eq!(default(json!({"type": "integer", "maximum": 3, "default": 9})), None, "out of its bounds");
+    assert_eq!(default(json!({"type": "string", "enum": ["a"], "default": "b"})), None, "no choice of it");
+    assert_eq!(default(json!({"type": "boolean", "default": false})), Some(json!(false)));
+}
+
+#[test]
+fn keywords_that_the_protocol_does_not_have_are_not_checked() {
+    let rules = json!({"properties": {
+        "code": {"type": "string", "pattern": "^[0-9]+$"},
+        "tags": {"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b"]}},
+    }});
+    assert_eq!(check(&rules, &json!({"code": "letters", "tags": ["a", "a"]})), Ok(()), "the server judges them");
+}
+
+#[test]
 fn no_schema_makes_the_reader_fail() {
     for strange in [json!(null), json!([]), json!({"properties": 7}), json!({"properties": {"a": null}})] {
         let _ = fields(&strange);
