@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
@@ -313,6 +314,53 @@ fn nearly_a_task() -> impl Strategy<Value = Value> {
         result["tasks"] = json!([task]);
         json!({"result": result, "params": task, "error": end, "method": "elicitation/create"})
     })
+}
+
+#[test]
+fn a_hint_or_a_ttl_that_is_no_span_says_nothing_and_a_very_long_one_is_cut() {
+    let longest = Some(Duration::from_millis(u64::try_from(i64::MAX).expect("it is positive")));
+    let spans = [
+        ("-1e308", None),
+        ("-1e400", None),
+        ("-1", None),
+        ("-9223372036854775808", None),
+        (r#""5000""#, None),
+        (r#""-1""#, None),
+        ("true", None),
+        ("[5000]", None),
+        ("{}", None),
+        ("-0", Some(Duration::ZERO)),
+        ("-0.0", Some(Duration::ZERO)),
+        ("1e-400", Some(Duration::ZERO)),
+        ("60000.0", Some(Duration::from_secs(60))),
+        ("9223372036854775808", longest),
+        ("1e308", longest),
+        ("1e400", longest),
+    ];
+    for (text, span) in spans {
+        for name in ["", "Ms"] {
+            let task = format!(r#"{{"taskId":"t","status":"working","ttl{name}":{text},"pollInterval{name}":{text}}}"#);
+            let message = RawValue::from_string(format!(r#"{{"result":{task},"params":{task}}}"#)).expect("JSON");
+            let ttl = span.map_or_else(|| "unsaid".to_owned(), |span| format!("{span:?}"));
+            for reader in ["get-2025", "push-2025", "get-2026", "push-2026"] {
+                let found = read(reader, &message).expect("the task is read all the same");
+                assert!(found.contains(&format!("ttl={ttl} hint={span:?} ")), "{reader} {text}: {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_result_type_that_is_no_word_is_named_as_the_place_that_cannot_be_read() {
+    for word in ["-0", "1e400", "9223372036854775808", "-1e308", "true", "[]", r#""9223372036854775808""#, r#""""#] {
+        let task = format!(r#"{{"resultType":{word},"taskId":"t","status":"working"}}"#);
+        let message = RawValue::from_string(format!(r#"{{"result":{task}}}"#)).expect("JSON");
+        for reader in ["call-2026", "get-2026", "ack-2026"] {
+            let misread = read(reader, &message).expect_err("nobody knows what it is");
+            assert_eq!(misread.path, "$.result.resultType", "{reader} {word}");
+        }
+        assert!(read("get-2025", &message).is_ok(), "the older generation has no such member: {word}");
+    }
 }
 
 proptest! {
