@@ -239,6 +239,7 @@ impl LineConnection {
     ) -> Result<Answer, LinkError> {
         let SendManner { cancel_on_drop, permit } = manner;
         let mut place = self.pending.take(tag)?;
+        self.pending.note_sent(method);
         self.wire.asking(tag, place.id);
         let bytes = message::request_text(&Id::from(place.id), method, params.as_str());
         let mut given_up = GivenUp { link: cancel_on_drop.then_some(self), id: place.id };

@@ -17,6 +17,10 @@ use crate::wire::message::Id;
 /// nobody reads a thousand forms. Judgement.
 const ASKED_MAX: usize = 1_000;
 
+/// Requests that a server gets before anybody calls a tool of it, and that hold nothing of people or agents.
+const WITHOUT_ARGUMENTS: [&str; 6] =
+    ["initialize", "server/discover", "ping", "logging/setLevel", "tools/list", "tasks/list"];
+
 type Reply = Result<Answer, LinkError>;
 
 #[derive(Default)]
@@ -24,6 +28,7 @@ struct Entries {
     next: u64,
     waiting: HashMap<u64, (RequestTag, oneshot::Sender<Reply>)>,
     ended: Option<LinkError>,
+    may_know_arguments: bool,
 }
 
 /// Our requests on their way.
@@ -58,9 +63,23 @@ impl PendingRequests {
         Ok(PendingRequest { pending: self.clone(), id, answer })
     }
 
-    /// Ids begin above this from now on: those up to it belong to an earlier core.
+    /// Ids begin above this from now on: those up to it belong to an earlier core, which may have sent calls.
     pub(crate) fn begin_above(&self, id: u64) {
-        self.0.lock().next = id;
+        let mut entries = self.0.lock();
+        entries.next = id;
+        entries.may_know_arguments = true;
+    }
+
+    /// A request leaves: from now on the server may know arguments or answers, unless requests of this method have none.
+    pub(crate) fn note_sent(&self, method: &str) {
+        if !WITHOUT_ARGUMENTS.contains(&method) {
+            self.0.lock().may_know_arguments = true;
+        }
+    }
+
+    /// Whether the server may have got arguments or answers, and may repeat them in what it writes.
+    pub(crate) fn may_know_arguments(&self) -> bool {
+        self.0.lock().may_know_arguments
     }
 
     /// Takes the place of a request that an earlier core sent.

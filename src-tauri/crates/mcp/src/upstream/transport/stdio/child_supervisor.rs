@@ -88,7 +88,8 @@ impl ChildSupervisor {
         drop(self.record);
         let complaint = self.complaint.lock().take();
         self.stderr.ended(exit, asked || complaint.is_some());
-        let closure = closure(&self.name, exit, asked, complaint, &self.stderr);
+        let last = last_words(&self.stderr, &self.pending);
+        let closure = closure(&self.name, exit, asked, complaint, last);
         tracing::debug!(child.name = %self.name, why = %closure.why, "a child process is over");
         let waiting = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: true };
         let later = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: false };
@@ -110,13 +111,19 @@ impl ChildSupervisor {
     }
 }
 
+/// What a child said last, for a reason. Nothing of one that may repeat arguments or answers: they are in no message
+/// (decision 0124).
+pub(crate) fn last_words(stderr: &StderrTail, pending: &PendingRequests) -> Option<String> {
+    if pending.may_know_arguments() { None } else { stderr.last_line() }
+}
+
 /// Why a link to a child ended.
 pub(crate) fn closure(
     name: &str,
     exit: ChildExit,
     asked: bool,
     complaint: Option<String>,
-    stderr: &StderrTail,
+    last: Option<String>,
 ) -> Closure {
     if asked {
         return Closure {
@@ -125,11 +132,12 @@ pub(crate) fn closure(
             process_ended: true,
         };
     }
-    let last = stderr.last_line().map_or_else(String::new, |line| format!("; it said last: `{line}`"));
+    let last = last.map_or_else(String::new, |line| format!("; it said last: `{line}`"));
     let why = match complaint {
         Some(complaint) => format!("`{name}` was ended because {complaint}{last}"),
         None => format!("`{name}` {}{last}", exit.how()),
     };
-    let hint = "Taskwarden starts it again; look at its standard error for the cause.".into();
+    let hint =
+        "Taskwarden starts it again; what it wrote last is in the server's log (`taskwarden servers log`).".into();
     Closure { why, hint, process_ended: true }
 }

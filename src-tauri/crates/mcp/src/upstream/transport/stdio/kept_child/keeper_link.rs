@@ -31,7 +31,7 @@ use crate::upstream::transport::line_connection::{
     LineConnection, LineTransport, OUTBOX_CAPACITY, OutgoingLine, OutputPart,
 };
 use crate::upstream::transport::link::{InboundMessage, LinkError, RequestTag};
-use crate::upstream::transport::stdio::child_supervisor::{Complaint, closure};
+use crate::upstream::transport::stdio::child_supervisor::{Complaint, closure, last_words};
 use crate::upstream::transport::stdio::stderr::StderrTail;
 use crate::upstream::transport::{OpenContext, inbound_queue};
 
@@ -447,7 +447,8 @@ impl End {
                 let complaint = self.complaint.lock().take();
                 let asked = self.kept.ending.is_cancelled() && complaint.is_none();
                 self.kept.stderr.ended(exit, asked || complaint.is_some());
-                self.tell(closure(&self.name, exit, asked, complaint, &self.kept.stderr));
+                let last = last_words(&self.kept.stderr, &self.pending);
+                self.tell(closure(&self.name, exit, asked, complaint, last));
                 self.take_all().await;
                 self.kept.tell(|log| log.say(KeeperFrame::bare(FrameKind::Settle, last)));
             }

@@ -294,7 +294,8 @@ echo '{"jsonrpc":"2.0","id":3,"result":{"last":true}}'; exit 3"#;
 async fn a_kept_child_has_its_last_words_although_it_ends_faster_than_they_come() {
     let bench = kept(quick());
     let mut opened = open(&bench, &legacy(NOT_FOUND, SLOW_LAST_WORDS)).await;
-    let answer = opened.link.request(ask("tools/call", 1, None)).await;
+    // A request without arguments, so that its words are told.
+    let answer = opened.link.request(ask("tools/list", 1, None)).await;
     assert!(matches!(&answer, Err(LinkError::Broken { sent: true, .. })), "the reply is lost: {answer:?}");
     assert_eq!(closed(&mut opened).await.why, "`/bin/sh` exited with code 3; it said last: `my last words`");
     until_clean(&bench).await;
