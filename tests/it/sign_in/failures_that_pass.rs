@@ -39,6 +39,21 @@ fn a_renewal_that_does_not_end_is_the_reason_that_is_given_and_is_tried_again() 
 }
 
 #[test]
+fn a_renewal_that_goes_on_for_longer_than_a_request_may_take_is_the_reason_of_the_request() {
+    let (stage, core) = Stage::plain();
+    stage.signed_in();
+    core.kill();
+    let _core = stage.serve_until(&[("TASKWARDEN_POLICY_REPLY_LIMIT", "6s")]);
+    stage.wait_health("up");
+    stage.issuer.set_fault(Fault::TokenHangs);
+    stage.issuer.expire_access();
+    stage.down_because("its renewal did not end within 3 s");
+    stage.issuer.clear_fault(Fault::TokenHangs);
+    stage.wait_health("up");
+    assert_eq!(stage.state(), "signedIn");
+}
+
+#[test]
 fn an_issuer_that_fails_by_itself_at_a_renewal_is_asked_again() {
     let (stage, _core) = Stage::plain();
     stage.signed_in();

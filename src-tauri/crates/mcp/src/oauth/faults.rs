@@ -123,11 +123,14 @@ fn is_temporary(text: &str) -> bool {
     text == "Request failed" || names_code(text, &["temporarily_unavailable", "server_error", "slow_down"])
 }
 
-/// The renewal of a token did not end. The host is known once the issuer was found.
+/// The renewal of a token did not end, or not yet. The host is known once the issuer was found.
 pub(crate) fn renewal_unended(host: Option<&str>, limit: Duration) -> SignInFault {
-    let whom = host.map_or_else(|| "the place to sign in".to_owned(), |host| format!("`{host}`"));
+    let within = limit.as_secs();
     fault(
-        format!("{whom} did not renew it within {} s", limit.as_secs()),
+        match host {
+            Some(host) => format!("`{host}` did not renew it within {within} s"),
+            None => format!("its renewal did not end within {within} s"),
+        },
         "Taskwarden tries again automatically; check that the place to sign in can be reached.",
     )
 }

@@ -69,7 +69,7 @@ impl ServerToken {
     /// It goes on when whoever waits for it does not: what an issuer rotated must not be lost with a call that is
     /// cancelled.
     pub(super) async fn renew(self: &Arc<Self>, refused: Option<&HeaderValue>) {
-        let (token, refused) = (Arc::clone(self), refused.cloned());
+        let (token, refused, before) = (Arc::clone(self), refused.cloned(), self.carried());
         let (done, ended) = oneshot::channel::<()>();
         let (stopping, grace) = (self.shared.supervisor.stopping(), self.shared.policy.sign_in.stop_grace);
         self.shared.supervisor.spawn_draining("token renewal", async move {
@@ -79,8 +79,12 @@ impl ServerToken {
             }
             drop(done);
         });
-        // It ends when the sender is gone.
-        let _ = ended.await;
+        // It ends when the sender is gone. A request that waits has a limit of its own, and half of it is enough for this:
+        // else it would end with nothing but that its server did not answer.
+        let wait = self.shared.policy.reply_limit / 2;
+        if timeout(wait, ended).await.is_err() {
+            self.renewal_is_late(before.as_ref(), renewal_unended(None, wait));
+        }
     }
 
     async fn renew_in_turn(self: &Arc<Self>, refused: Option<&HeaderValue>) {

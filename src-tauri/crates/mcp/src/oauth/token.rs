@@ -399,6 +399,19 @@ impl ServerToken {
         state.renew_at = Some(Instant::now() + self.shared.policy.sign_in.renew_again);
     }
 
+    /// What requests carry now.
+    pub(super) fn carried(&self) -> Option<HeaderValue> {
+        self.state.read().header.clone()
+    }
+
+    /// The renewal of the token that was there before has not ended yet.
+    pub(super) fn renewal_is_late(&self, before: Option<&HeaderValue>, why: SignInFault) {
+        let mut state = self.state.write();
+        if state.header.as_ref() == before {
+            state.stuck.get_or_insert(why);
+        }
+    }
+
     /// Whether somebody else renewed it, or tried in vain, while this one waited for its turn.
     pub(super) fn is_settled(&self, refused: Option<&HeaderValue>) -> bool {
         let state = self.state.read();
