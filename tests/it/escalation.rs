@@ -221,6 +221,8 @@ fn what_came_of_the_end_of_a_server_is_on_record_also_when_the_core_was_killed_i
     let ended = home.run(["servers", "end", "stubborn", "--yes"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert_eq!(marked(&mark), Vec::<u32>::new(), "no process is left");
+    let shown = home.json(["servers", "show", "stubborn", "--json"]);
+    assert_eq!(shown["health"]["kind"], "ended", "a person wanted that, so it is not in trouble: {shown}");
     let rows = acts_on_servers(&home);
     let verbs: Vec<&str> = rows.iter().map(|(verb, _)| verb.as_str()).collect();
     assert_eq!(verbs, ["processEnded", "serverActEnded"], "the wish is recorded first: {rows:?}");

@@ -178,6 +178,13 @@ pub enum ServerHealth {
         /// When it is tried again; `None` when only a change of configuration can help.
         retry_at: Option<Timestamp>,
     },
+    /// A person ended its process: the next request starts it, and nothing else does.
+    Ended {
+        since: Timestamp,
+        why: String,
+        /// What starts it again.
+        hint: String,
+    },
     /// Needs sign-in or an upgrade.
     Blocked {
         since: Timestamp,
@@ -196,6 +203,7 @@ impl ServerHealth {
             Self::Connecting => "connecting",
             Self::Up { .. } => "up",
             Self::Down { .. } => "down",
+            Self::Ended { .. } => "ended",
             Self::Blocked { .. } => "blocked",
         }
     }

@@ -34,6 +34,8 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
         word: text.health.blocked,
         small: server.signIn?.state === "waiting" ? text.health.signingIn : since(server.health.since, now),
       };
+    case "ended":
+      return { tone: "neutral", icon: "bar", word: text.health.ended, small: since(server.health.since, now) };
     case "down":
       return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
     default:

@@ -3,7 +3,7 @@ import type { ServerDto } from "$lib/bindings";
 import { standing } from "$lib/server/standing";
 import { textMatcher } from "$lib/text-match";
 
-const RANK = { blocked: 0, notAgreed: 1, down: 2, frozen: 3, unknown: 4, connecting: 5, up: 6 } as const;
+const RANK = { blocked: 0, notAgreed: 1, down: 2, frozen: 3, ended: 4, unknown: 5, connecting: 6, up: 7 } as const;
 
 export function sortedByNeed(servers: Iterable<ServerDto>): readonly ServerDto[] {
   return [...servers].sort(

@@ -1324,7 +1324,7 @@ export type HaltedTaskStateDto = "requested" | "acknowledged" | "confirmed" | "n
 /** Whether a server can be reached now. */
 export type HealthDto = {
 /** Whether it can. */
-kind: "unknown" | "connecting" | "up" | "down" | "blocked", since: string | null, why: string | null,
+kind: "unknown" | "connecting" | "up" | "down" | "ended" | "blocked", since: string | null, why: string | null,
 /** What a person can do. */
 hint: string | null,
 /** When it is tried again. */

@@ -15,6 +15,13 @@ it("servers_are_counted_by_how_they_are", () => {
   });
 });
 
+it("a_server_that_a_person_ended_is_not_in_trouble", () => {
+  const [up] = makeServers(1, 0);
+  if (up === undefined) throw new Error("no server was made");
+  const ended = { ...up, health: { ...up.health, kind: "ended" as const, why: "a person ended its process" } };
+  expect(serverCounts([up, ended])).toMatchObject({ up: 1, trouble: 0, all: 2 });
+});
+
 it("a_server_whose_processes_stand_still_is_not_counted_as_connected", () => {
   const [up] = makeServers(1, 0);
   if (up === undefined) throw new Error("no server was made");

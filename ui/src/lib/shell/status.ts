@@ -37,9 +37,10 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
       case "frozen":
         frozen += 1;
         break;
-      // The list says that nobody allowed it, or that it was not tried: neither is trouble.
+      // The list says that nobody allowed it, that it was not tried, or that a person ended it: none of it is trouble.
       case "notAgreed":
       case "unknown":
+      case "ended":
         break;
       default:
         how satisfies never;

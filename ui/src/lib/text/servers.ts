@@ -63,6 +63,7 @@ export const serversText = {
   health: {
     up: "Connected",
     down: "Not reachable",
+    ended: "Ended",
     frozen: "Frozen",
     blocked: "Needs sign-in",
     signingIn: "waiting for the browser",

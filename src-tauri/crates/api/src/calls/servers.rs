@@ -150,6 +150,7 @@ impl Api {
             ServerHealth::Unknown
             | ServerHealth::Connecting
             | ServerHealth::Down { .. }
+            | ServerHealth::Ended { .. }
             | ServerHealth::Blocked { .. } => None,
         };
         let (tools, tools_failed) = match tools {

@@ -59,6 +59,8 @@ words! {
         Up = "up",
         /// It cannot be reached; it is tried again.
         Down = "down",
+        /// A person ended its process; the next call starts it.
+        Ended = "ended",
         /// A person has to act first.
         Blocked = "blocked",
     }
@@ -378,6 +380,7 @@ impl HealthKind {
             ServerHealth::Connecting => Self::Connecting,
             ServerHealth::Up { .. } => Self::Up,
             ServerHealth::Down { .. } => Self::Down,
+            ServerHealth::Ended { .. } => Self::Ended,
             ServerHealth::Blocked { .. } => Self::Blocked,
         }
     }
@@ -417,7 +420,7 @@ impl From<&ServerHealth> for HealthDto {
                 retry_at: retry_at.map(iso),
                 ..empty
             },
-            ServerHealth::Blocked { since, why, hint } => {
+            ServerHealth::Ended { since, why, hint } | ServerHealth::Blocked { since, why, hint } => {
                 Self { since: Some(iso(*since)), why: Some(why.clone()), hint: Some(hint.clone()), ..empty }
             }
         }

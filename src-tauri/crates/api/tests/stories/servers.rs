@@ -182,7 +182,8 @@ async fn a_process_that_a_person_ended_stays_ended_until_the_next_call() {
     // Longer than any back-off.
     tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
     let shown = world.call("servers.show", json!({"name": "files"})).await;
-    assert_eq!(shown["health"]["why"], "a person ended its process", "{shown:#}");
+    let health = &shown["health"];
+    assert_eq!((&health["kind"], &health["why"]), (&json!("ended"), &json!("a person ended its process")), "{shown:#}");
     assert_eq!(shown["health"]["retryAt"], Value::Null, "nothing starts it by itself");
     world.call("servers.tools", json!({"name": "files"})).await;
     let shown = world.call("servers.show", json!({"name": "files"})).await;

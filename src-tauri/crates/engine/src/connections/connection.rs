@@ -103,8 +103,6 @@ pub(crate) struct ServerConnection {
     pub(crate) leases: LeaseCount,
     /// Seen of the server, over all connections to it.
     pub(crate) observed: Arc<ObservedServer>,
-    /// A person ended its process: the next request starts it, and nothing else does.
-    is_ended: AtomicBool,
     /// It was opened for a process that an earlier run left: until that is there or gone, none is started.
     pub(crate) is_taking_over: AtomicBool,
     /// Ends the actor.
@@ -138,7 +136,6 @@ impl ServerConnection {
             era: RwLock::new(None),
             leases: LeaseCount::default(),
             observed,
-            is_ended: AtomicBool::new(false),
             is_taking_over: AtomicBool::new(false),
             leave,
         }
@@ -338,12 +335,9 @@ impl ServerConnection {
     /// Asks to connect now. Health changes at once, so that waiters do not see the old failure.
     pub(crate) fn connect_now(&self) {
         match self.health() {
-            ServerHealth::Down { .. } if self.is_ended.swap(false, Ordering::AcqRel) => {
-                self.set_health(ServerHealth::Connecting);
-            }
-            ServerHealth::Down { retry_at: Some(_), .. } | ServerHealth::Blocked { .. } => {
-                self.set_health(ServerHealth::Connecting);
-            }
+            ServerHealth::Down { retry_at: Some(_), .. }
+            | ServerHealth::Ended { .. }
+            | ServerHealth::Blocked { .. } => self.set_health(ServerHealth::Connecting),
             ServerHealth::Down { retry_at: None, .. }
             | ServerHealth::Unknown
             | ServerHealth::Connecting
@@ -351,12 +345,6 @@ impl ServerConnection {
         }
         self.requests.lock().connect_now = true;
         self.wake.notify_one();
-    }
-
-    /// For the actor only: a person ended the process.
-    pub(crate) fn set_ended(&self, health: ServerHealth) {
-        self.is_ended.store(true, Ordering::Release);
-        self.set_health(health);
     }
 
     pub(crate) fn register_call(&self, id: HandleId, in_flight: InFlightCall) -> Arc<InFlightCall> {

@@ -31,12 +31,15 @@ pub(crate) async fn await_open(
     connection.open_connection().ok_or_else(|| not_connected(&health))
 }
 
-/// Waits until the server is up, down or blocked, at most `limit`.
+/// Waits until the server is up, down, ended or blocked, at most `limit`.
 pub(crate) async fn await_health(connection: &ServerConnection, limit: Duration) -> ServerHealth {
     let mut healths = connection.healths();
     let wait = healths.wait_for(|health| match health {
         ServerHealth::Unknown | ServerHealth::Connecting => false,
-        ServerHealth::Up { .. } | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
+        ServerHealth::Up { .. }
+        | ServerHealth::Down { .. }
+        | ServerHealth::Ended { .. }
+        | ServerHealth::Blocked { .. } => true,
     });
     match tokio::time::timeout(limit, wait).await {
         Ok(Ok(health)) => health.clone(),
@@ -50,7 +53,7 @@ fn not_connected(health: &ServerHealth) -> EngineError {
         ServerHealth::Down { why, hint, retry_at, .. } => {
             EngineError::NotConnected { why: why.clone(), hint: hint.clone(), waits_for_person: retry_at.is_none() }
         }
-        ServerHealth::Blocked { why, hint, .. } => {
+        ServerHealth::Ended { why, hint, .. } | ServerHealth::Blocked { why, hint, .. } => {
             EngineError::NotConnected { why: why.clone(), hint: hint.clone(), waits_for_person: true }
         }
         ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } => EngineError::NotConnected {

@@ -91,6 +91,7 @@ impl ServerActor {
             ServerHealth::Unknown
             | ServerHealth::Connecting
             | ServerHealth::Up { .. }
+            | ServerHealth::Ended { .. }
             | ServerHealth::Blocked { .. } => self.core.time.now(),
         };
         let retry_at = Some(self.core.time.moment(until));

@@ -93,7 +93,7 @@ impl ServerActor {
     /// Without a connection, an interval that passes is a miss; nobody is told before it makes the task silent.
     fn skip_poll(&mut self, id: HandleId) {
         let why = match self.connection.health() {
-            ServerHealth::Down { why, .. } | ServerHealth::Blocked { why, .. } => why,
+            ServerHealth::Down { why, .. } | ServerHealth::Ended { why, .. } | ServerHealth::Blocked { why, .. } => why,
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } => "it is not connected".into(),
         };
         self.polls.change(id, |state| {

@@ -224,9 +224,11 @@ async fn a_down_server_keeps_the_moment_of_its_outage_and_is_tried_when_somebody
     world.pass(600 * SECOND).await;
     let down = |health: &ServerHealth| match health {
         ServerHealth::Down { since, .. } => Some(*since),
-        ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Blocked { .. } => {
-            None
-        }
+        ServerHealth::Unknown
+        | ServerHealth::Connecting
+        | ServerHealth::Up { .. }
+        | ServerHealth::Ended { .. }
+        | ServerHealth::Blocked { .. } => None,
     };
     let since = down(&world.engine.health(id)).expect("it is down");
     assert!(since.since(died) < SECOND, "since its first moment, not its last attempt");

@@ -243,7 +243,7 @@ async fn an_end_that_was_cut_off_before_it_began_is_carried_out_by_the_next_core
             stage.world.until_up(stage.id).await;
         } else {
             let health = stage.world.engine.health(stage.id);
-            assert!(matches!(health, ServerHealth::Down { retry_at: None, .. }), "{health:?}");
+            assert!(matches!(health, ServerHealth::Ended { .. }), "{health:?}");
         }
         stage.world.restart().await;
         stage.world.pass(60 * SECOND).await;

@@ -152,7 +152,7 @@ fn health_cell(health: &HealthDto) -> TableCell {
         HealthKind::Connecting => toned("connecting", AnsiColor::Blue),
         HealthKind::Blocked => toned("needs you", AnsiColor::Yellow),
         HealthKind::Down => toned("down", AnsiColor::Red),
-        HealthKind::Unknown => text(health.kind.to_string()),
+        HealthKind::Ended | HealthKind::Unknown => text(health.kind.to_string()),
     }
 }
 

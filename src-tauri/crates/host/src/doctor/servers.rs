@@ -38,7 +38,7 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     // The core's own attempt decides where there was one: its PATH differs from that of this command.
     let is_told = match server.health.kind {
         HealthKind::Up => true,
-        HealthKind::Connecting | HealthKind::Down | HealthKind::Blocked => has_core,
+        HealthKind::Connecting | HealthKind::Down | HealthKind::Ended | HealthKind::Blocked => has_core,
         HealthKind::Unknown => false,
     };
     let mut lacks = false;
@@ -91,6 +91,8 @@ fn reach(config: &Config, server: &ServerDto, has_core: bool, area: &str) -> Opt
         HealthKind::Connecting => {
             Some(Finding::note(area, format!("connecting ({protocol})"), "Check again in a moment."))
         }
+        // Nothing is wrong with what a person ended.
+        HealthKind::Ended => Some(Finding::note(area, why, hint)),
         HealthKind::Down | HealthKind::Blocked => {
             Some(Finding::broken(area, format!("{}: {why}{last}", health.kind), hint))
         }
@@ -148,6 +150,7 @@ mod tests {
         let down = broken("down", true);
         assert_eq!(down.len(), 1, "one trouble is counted once: {down:?}");
         assert!(down[0].contains("its process ended"), "the core knows why: {down:?}");
+        assert_eq!(broken("ended", true), Vec::<String>::new(), "a person ended it, so nothing is in trouble");
         for kind in ["down", "unknown"] {
             let alone = broken(kind, false);
             assert_eq!(alone.len(), 1, "without a core it is counted once, too: {alone:?}");

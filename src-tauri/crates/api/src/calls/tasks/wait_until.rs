@@ -77,7 +77,10 @@ impl Api {
         let is_frozen = engine.pause_of(PauseSubject::Server(server)).is_some();
         is_frozen
             || match engine.health(server) {
-                ServerHealth::Connecting | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
+                ServerHealth::Connecting
+                | ServerHealth::Down { .. }
+                | ServerHealth::Ended { .. }
+                | ServerHealth::Blocked { .. } => true,
                 ServerHealth::Unknown | ServerHealth::Up { .. } => false,
             }
     }

@@ -250,9 +250,11 @@ impl InboxRow {
             ServerHealth::Blocked { since, .. } => {
                 Some(Self::without_task(format!("{name}/blocked"), InboxKind::Blocked, name, iso(*since)))
             }
-            ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
-                None
-            }
+            ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Up { .. }
+            | ServerHealth::Down { .. }
+            | ServerHealth::Ended { .. } => None,
         }
     }
 

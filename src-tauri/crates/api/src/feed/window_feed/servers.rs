@@ -100,7 +100,11 @@ impl WindowFeed {
 pub(crate) fn is_blocked(health: &ServerHealth) -> bool {
     match health {
         ServerHealth::Blocked { .. } => true,
-        ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => false,
+        ServerHealth::Unknown
+        | ServerHealth::Connecting
+        | ServerHealth::Up { .. }
+        | ServerHealth::Down { .. }
+        | ServerHealth::Ended { .. } => false,
     }
 }
 

@@ -69,11 +69,10 @@ impl ServerActor {
             | ConnectionStage::Ended => self.tracker.state = ConnectionStage::Ended,
         }
         self.tracker.failures = 0;
-        self.connection.set_ended(ServerHealth::Down {
+        self.connection.set_health(ServerHealth::Ended {
             since: self.core.time.now(),
             why: ENDED.into(),
             hint: "It starts again with the next call, or with Restart.".into(),
-            retry_at: None,
         });
     }
 

@@ -265,7 +265,10 @@ async fn finish_part(
     };
     let is_opening = match health {
         ServerHealth::Unknown | ServerHealth::Connecting => true,
-        ServerHealth::Up { .. } | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => false,
+        ServerHealth::Up { .. }
+        | ServerHealth::Down { .. }
+        | ServerHealth::Ended { .. }
+        | ServerHealth::Blocked { .. } => false,
     };
     let live = connection.live();
     let own = live.as_ref().and_then(|live| live.process).map(|(pid, _)| pid);

@@ -135,7 +135,7 @@ fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
             }
             Ok(DONE)
         }
-        HealthKind::Unknown | HealthKind::Connecting | HealthKind::Down | HealthKind::Blocked => {
+        HealthKind::Unknown | HealthKind::Connecting | HealthKind::Down | HealthKind::Ended | HealthKind::Blocked => {
             let why = server.health.why.as_deref().map_or_else(|| "it has not answered yet".into(), one_line);
             let hint = server.health.hint.as_deref().unwrap_or("It will be tried again automatically.");
             let wants = server.sign_in.as_ref().is_some_and(|sign_in| sign_in.needed.is_some());
