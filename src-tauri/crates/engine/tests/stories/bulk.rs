@@ -105,3 +105,34 @@ async fn cancels_that_wait_for_the_lane_of_their_server_are_recorded_together() 
     world.pass(Duration::from_secs(60)).await;
     assert_eq!(sent(), 5, "and each is sent once");
 }
+
+#[tokio::test(start_paused = true)]
+async fn after_a_kill_only_cancels_whose_acknowledgement_was_cut_off_are_sent_again() {
+    let policy = Policy { deliveries_per_server: 2, ..Policy::default() };
+    let (mut world, server, id) = World::with(http_server(1, "one"), policy).await;
+    world.until_up(id).await;
+    let names = ["t0", "t1", "t2", "t3", "t4"];
+    let mut tasks = Vec::new();
+    for name in names {
+        server.reply_task("build", name, vec![PollReply::working()]);
+        tasks.push(world.try_call(id, "build").await.expect("it is taken"));
+    }
+    for task in &tasks {
+        world.until(*task, "it is a task", |task| task.view.task().is_some()).await;
+    }
+    server.on_cancel(OnCancel::Ignore);
+    server.takes(Duration::from_secs(10));
+    let made = plan(&world, BulkAct::Cancel, tasks).await;
+    world.engine.run_plan(run(&made)).await.expect("it begins");
+    let sent = || server.times(|act| matches!(act, EngineAction::Cancel(_))).len();
+    world.until_true("the first two are answered, and the next two have left", || sent() == 4).await;
+    // Their acknowledgements are stored by then.
+    world.pass(Duration::from_secs(1)).await;
+    world.kill().await;
+    world.start().await;
+    world.pass(Duration::from_secs(120)).await;
+    let of = |name: &str| server.times(|act| matches!(act, EngineAction::Cancel(task) if task.as_str() == name)).len();
+    let mut sent: Vec<usize> = names.into_iter().map(of).collect();
+    sent.sort_unstable();
+    assert_eq!(sent, [1, 1, 1, 2, 2], "none is lost, and only what was on its way is sent twice");
+}
