@@ -8,6 +8,7 @@ use domain::ids::{AgentId, ControlTokenId, HandleId, ServerId};
 use domain::server::Server;
 use domain::server::halt::HaltedBy;
 use domain::task::TaskHandle;
+use domain::task::decider::Decider;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 
@@ -122,7 +123,11 @@ impl Api {
         names: &mut Names,
     ) -> Result<TaskDto, ApiError> {
         let beside = self.beside(task, next_poll, names).await?;
-        Ok(TaskDto::of(task, beside))
+        let mut shown = TaskDto::of(task, beside);
+        if let (Some(intent), Some(request)) = (&mut shown.intent, task.cancel_request()) {
+            intent.by_name = self.deciding_token(&request.by, names).await?;
+        }
+        Ok(shown)
     }
 
     /// A task as a line of a list.
@@ -184,6 +189,14 @@ impl Api {
             names.control.extend(tokens.into_iter().map(|token| (token.id, token.name)));
         }
         Ok(names.control.entry(id).or_insert_with(|| id.to_string()).clone())
+    }
+
+    /// The name of the control token of the supervisor program that decided; `None` when anybody else did.
+    pub(crate) async fn deciding_token(&self, by: &Decider, names: &mut Names) -> Result<Option<String>, ApiError> {
+        match by {
+            Decider::Control(id) => self.control_name(*id, names).await.map(Some),
+            Decider::Person(_) | Decider::Agent(_) | Decider::Limit(_) | Decider::Rule(_) => Ok(None),
+        }
     }
 
     /// The name of the control token that gave an order to stop; `None` when a person gave it.

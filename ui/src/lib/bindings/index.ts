@@ -1375,7 +1375,10 @@ lane: "agent" | "server" | "person" | "policy",
 verb: AuditVerb,
 /** Who did it. */
 actor: ActorDto,
-/** Their name; of Taskwarden and its limits, `Taskwarden`. */
+/**
+ * Their name; of Taskwarden and its limits, `Taskwarden`; of a supervisor program, `control:` with the name of its
+ * control token.
+ */
 who: string,
 /** How it came in, when a person decided it: door, process with its start, executable. */
 origin?: OriginDto,
@@ -1500,7 +1503,11 @@ snoozedUntilChange?: boolean, };
 /** What people want of a task. */
 export type IntentDto = {
 /** What they want. */
-kind: "cancel" | "revoked" | "unwatched", at: string, by: string,
+kind: "cancel" | "revoked" | "unwatched", at: string,
+/** Who wants it: a person, or `control:ctl_…` for a supervisor program. */
+by: string,
+/** The name of that program's control token; left out for everybody else. */
+byName?: string,
 /** In the person's words, or what a limit found. */
 reason: string | null,
 /** Why, for programs: `tokenLimit`, `timeLimit` or `progressLimit` where a limit decided. */
@@ -3272,7 +3279,11 @@ visible: boolean, };
 /** A step that somebody took. */
 export type TakenStep = {
 /** From 1 to 5. */
-number: number, step: "cancel" | "holdResult" | "revoke" | "revokeAgent" | "shutDown", at: string, by: string,
+number: number, step: "cancel" | "holdResult" | "revoke" | "revokeAgent" | "shutDown", at: string,
+/** Who took it: a person, or `control:ctl_…` for a supervisor program. */
+by: string,
+/** The name of that program's control token; left out for everybody else. */
+byName?: string,
 /** In the person's words. */
 reason: string | null,
 /** What was observed of it, in a sentence. */

@@ -187,6 +187,9 @@ fn a_plan_of_a_supervisor_ends_its_tasks_once_and_the_audit_log_names_the_token(
     for id in &tasks {
         let by = core.home.task(id)["intent"]["by"].to_string();
         assert!(by.contains("control:ctl_"), "the task names the token: {by}");
+        let shown = core.home.ok(&["tasks", "show", id]).out;
+        let is_named = shown.contains("by the control token watch (ctl_") && !shown.contains("control:");
+        assert!(is_named, "people read its name: {shown}");
     }
     core.core.signal(rustix::process::Signal::TERM);
 }

@@ -94,8 +94,13 @@ impl Api {
         let server = self.name_of_server(task).await?;
         let taken = task.steps_taken();
         let highest = task.highest_step();
+        let (mut steps, mut names) = (Vec::with_capacity(taken.len()), Names::default());
+        for taken in &taken {
+            let by_name = self.deciding_token(&taken.by, &mut names).await?;
+            steps.push(TakenStepDto { by_name, ..TakenStepDto::of(taken, task, &server) });
+        }
         let mut shown = EscalationDto {
-            steps: taken.iter().map(|taken| TakenStepDto::of(taken, task, &server)).collect(),
+            steps,
             stopped: StoppedDto::of(task),
             record: CancelRecordDto::of(self.registry.cancels(task.server).await?, &server, task),
             ..EscalationDto::default()

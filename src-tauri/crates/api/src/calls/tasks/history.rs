@@ -41,16 +41,8 @@ impl Api {
         let facts = self.facts_of(task.id).await?;
         let mut events = Vec::with_capacity(facts.len());
         for fact in &facts {
-            let agent = match fact.actor {
-                Actor::Agent(agent) => self.agent_name(agent, &mut names).await?,
-                Actor::Person(_)
-                | Actor::Server(_)
-                | Actor::System(_)
-                | Actor::Rule(_)
-                | Actor::Control(_)
-                | Actor::Unknown(_) => String::new(),
-            };
-            events.push(HistoryEvent::of(fact, &server, &agent));
+            let program = self.program_name(&fact.actor, &mut names).await?;
+            events.push(HistoryEvent::of(fact, &server, &program));
         }
         let log = self.registry.status_log(task.id, self.policy.log_lines_per_task).await?;
         let seen = self.engine().and_then(|engine| engine.live(task.id)).map_or(task.contact.seen(), |live| live.seen);
@@ -107,8 +99,24 @@ impl Api {
     /// What people decided about a task, oldest first. Facts about how a server took it are left out.
     pub(crate) async fn decisions_on(&self, id: HandleId, server: &str) -> Result<Vec<HistoryEvent>, ApiError> {
         let facts = self.facts_of(id).await?;
-        let decided = facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_) | Actor::Control(_)));
-        Ok(decided.map(|fact| HistoryEvent::of(fact, server, "")).collect())
+        let mut names = Names::default();
+        let mut decided = Vec::new();
+        for fact in facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_) | Actor::Control(_))) {
+            let program = self.program_name(&fact.actor, &mut names).await?;
+            decided.push(HistoryEvent::of(fact, server, &program));
+        }
+        Ok(decided)
+    }
+
+    /// The name of the agent that acted, or that of the supervisor program's control token; empty for everybody else.
+    async fn program_name(&self, actor: &Actor, names: &mut Names) -> Result<String, ApiError> {
+        match actor {
+            Actor::Agent(agent) => self.agent_name(*agent, names).await,
+            Actor::Control(token) => self.control_name(*token, names).await,
+            Actor::Person(_) | Actor::Server(_) | Actor::System(_) | Actor::Rule(_) | Actor::Unknown(_) => {
+                Ok(String::new())
+            }
+        }
     }
 
     /// The newest facts of a task, oldest first.

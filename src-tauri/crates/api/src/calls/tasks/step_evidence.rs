@@ -52,6 +52,7 @@ impl TakenStepDto {
             step: taken.step.into(),
             at: iso(taken.at),
             by: taken.by.name(),
+            by_name: None,
             reason: taken.reason.clone(),
             evidence: evidence(taken, task, server),
             // A task that is over waits for nothing: then nobody saw it.

@@ -75,7 +75,12 @@ pub struct TakenStepDto {
     #[ts(inline)]
     pub step: EscalationStepDto,
     pub at: String,
+    /// Who took it: a person, or `control:ctl_…` for a supervisor program.
     pub by: String,
+    /// The name of that program's control token; left out for everybody else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub by_name: Option<String>,
     /// In the person's words.
     pub reason: Option<String>,
     /// What was observed of it, in a sentence.

@@ -111,7 +111,12 @@ pub struct IntentDto {
     #[ts(inline)]
     pub kind: IntentKind,
     pub at: String,
+    /// Who wants it: a person, or `control:ctl_…` for a supervisor program.
     pub by: String,
+    /// The name of that program's control token; left out for everybody else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub by_name: Option<String>,
     /// In the person's words, or what a limit found.
     pub reason: Option<String>,
     /// Why, for programs: `tokenLimit`, `timeLimit` or `progressLimit` where a limit decided.
@@ -237,6 +242,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
                 kind: IntentKind::Unwatched,
                 at: iso(*at),
                 by: by.to_string(),
+                by_name: None,
                 reason: None,
                 reason_code: None,
                 state: None,
@@ -252,6 +258,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
         kind,
         at: iso(wish.at),
         by: wish.by.name(),
+        by_name: None,
         // Where the person gave none, ours for the step that this was.
         reason: wish.reason.clone().or_else(|| {
             let step = task.escalation.steps.iter().find(|taken| taken.at == wish.at && taken.by == wish.by);

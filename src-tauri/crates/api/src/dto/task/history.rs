@@ -40,7 +40,8 @@ pub struct HistoryEvent {
     pub verb: Word<Verb>,
     /// Who did it.
     pub actor: ActorDto,
-    /// Their name; of Taskwarden and its limits, `Taskwarden`.
+    /// Their name; of Taskwarden and its limits, `Taskwarden`; of a supervisor program, `control:` with the name of its
+    /// control token.
     pub who: String,
     /// How it came in, when a person decided it: door, process with its start, executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,17 +138,18 @@ pub struct RawListDto {
 }
 
 impl HistoryEvent {
-    /// `server` is the name of the task's server, `agent` that of the agent that acted, if one did.
-    pub(crate) fn of(event: &AuditEvent, server: &str, agent: &str) -> Self {
+    /// `server` is the name of the task's server, `program` that of the agent that acted, or of the control token with
+    /// which a supervisor program did.
+    pub(crate) fn of(event: &AuditEvent, server: &str, program: &str) -> Self {
         let (lane, actor, who) = match &event.actor {
             Actor::Person(person) => (HistoryLane::Person, ActorDto::Person, person.to_string()),
-            Actor::Agent(_) => (HistoryLane::Agent, ActorDto::Agent, agent.to_owned()),
+            Actor::Agent(_) => (HistoryLane::Agent, ActorDto::Agent, program.to_owned()),
             Actor::Server(_) => (HistoryLane::Server, ActorDto::Server, server.to_owned()),
             Actor::System(part) if LIMITS.contains(part) => {
                 (HistoryLane::Policy, ActorDto::Limit, TASKWARDEN.to_owned())
             }
             Actor::System(_) | Actor::Rule(_) => (HistoryLane::Policy, ActorDto::Taskwarden, TASKWARDEN.to_owned()),
-            Actor::Control(_) => (HistoryLane::Policy, ActorDto::Taskwarden, event.actor.to_string()),
+            Actor::Control(_) => (HistoryLane::Policy, ActorDto::Taskwarden, format!("control:{program}")),
             Actor::Unknown(text) => (HistoryLane::Policy, ActorDto::Taskwarden, text.clone()),
         };
         let key = match &event.subject {

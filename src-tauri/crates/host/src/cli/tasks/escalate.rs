@@ -96,7 +96,7 @@ pub(super) fn show(escalation: &EscalationDto, screen: &Screen) {
         let (number, step) = (taken.number, words(taken.step));
         screen.line(&format!(
             "  {at:<14} {number} {step} by {}{reason}: {}",
-            one_line(&taken.by),
+            sentences::ordered_by(&taken.by, taken.by_name.as_deref()),
             one_line(&taken.evidence)
         ));
     }

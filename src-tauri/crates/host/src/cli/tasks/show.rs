@@ -49,7 +49,8 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
         let sent = wish.sent_at.is_some();
         let state = wish.state.map(|state| sentences::cancel_state(state, &task.server, sent)).unwrap_or_default();
         let reason = wish.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
-        screen.line(&format!("  {} by {}, {}{reason}: {state}", wish.kind, wish.by, at(&wish.at)));
+        let by = sentences::ordered_by(&wish.by, wish.by_name.as_deref());
+        screen.line(&format!("  {} by {by}, {}{reason}: {state}", wish.kind, at(&wish.at)));
         if let Some(why) = &wish.refused_why {
             screen.line(&format!("  {}", one_line(why)));
         }
@@ -89,7 +90,7 @@ pub(super) async fn run(id: String, config: &Config, screen: &Screen) -> Command
     Ok(DONE)
 }
 
-/// Decisions of people, each with where it came from.
+/// Decisions of people and supervisor programs, each with where it came from.
 fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
     if decisions.is_empty() {
         return;
@@ -99,7 +100,8 @@ fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
     for decision in decisions {
         let at = moment(&decision.at).map(|at| time::ago(at, now)).unwrap_or_default();
         let origin = decision.origin.as_ref().map(sentences::decision_origin).unwrap_or_default();
-        screen.line(&format!("  {at:<14} {} by {}{origin}", sentences::decided(decision), one_line(&decision.who)));
+        let by = sentences::ordered_by(&decision.who, None);
+        screen.line(&format!("  {at:<14} {} by {by}{origin}", sentences::decided(decision)));
     }
 }
 
