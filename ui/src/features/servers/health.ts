@@ -25,8 +25,6 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
       return { tone: "success", icon: "check", word: text.health.up, small: newsWord(server) };
     case "connecting":
       return { tone: "running", icon: "ring", word: text.health.connecting, small: "" };
-    case "unknown":
-      return { tone: "neutral", icon: "bar", word: text.health.unknown, small: "" };
     case "blocked":
       return {
         tone: "attention",
@@ -34,8 +32,9 @@ export function healthStatus(server: ServerDto, now: number): HealthStatus {
         word: text.health.blocked,
         small: server.signIn?.state === "waiting" ? text.health.signingIn : since(server.health.since, now),
       };
+    case "unknown":
     case "ended":
-      return { tone: "neutral", icon: "bar", word: text.health.ended, small: since(server.health.since, now) };
+      return { tone: "neutral", icon: "bar", word: text.health[how], small: since(server.health.since, now) };
     case "down":
       return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
     default:

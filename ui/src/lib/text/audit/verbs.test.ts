@@ -21,6 +21,10 @@ it("labels_say_cancel_and_fit_their_column", () => {
     expect(label.length, label).toBeLessThanOrEqual(24);
   }
 });
+it("a person who ended a server did not lose its tasks", () => {
+  expect(verbLabel("lost", "person:ada")).toBe("ended it with its server");
+  expect(verbLabel("lost", "system:contact")).toBe("lost the task");
+});
 it("a_verb_of_a_newer_version_stays_as_it_was_stored", () => {
   expect(verbLabel("teleported")).toBe("teleported");
   expect(verbLabel("toString"), "not a property of every object").toBe("toString");

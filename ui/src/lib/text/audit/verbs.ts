@@ -82,6 +82,8 @@ export const VERBS: readonly AuditVerb[] = (Object.keys(VERB_LABELS) as AuditVer
 );
 
 /** A word that a newer version wrote stays as it is. */
-export function verbLabel(word: string): string {
+export function verbLabel(word: string, actor = ""): string {
+  // A person loses tasks by ending their server, and by nothing else.
+  if (word === "lost" && actor.startsWith("person")) return "ended it with its server";
   return Object.hasOwn(VERB_LABELS, word) ? VERB_LABELS[word as AuditVerb] : word;
 }

@@ -138,6 +138,8 @@ pub(crate) fn decided(event: &HistoryEvent) -> String {
         Verb::Revoked => "taken from its agent".into(),
         Verb::Escalated => "a further step to end it".into(),
         Verb::Unwatched => "stopped watching".into(),
+        // A person loses a task by what the note says of its server.
+        Verb::Lost => format!("lost, because {}", one_line(&event.note)),
         Verb::ResultHeld => "result held".into(),
         Verb::ResultReleased => "result released".into(),
         Verb::ResultWithheld => "result withheld".into(),
@@ -320,6 +322,16 @@ mod tests {
         assert_eq!(ordered_by("control:ctl_1", Some("night-watch")), "the control token night-watch (ctl_1)");
         assert_eq!(ordered_by("control:ctl_1", Some("ctl_1")), "the control token ctl_1", "its name is not known");
         assert_eq!(ordered_by("control:ctl_1", None), "the control token ctl_1", "an older core names none");
+    }
+
+    #[test]
+    fn a_task_that_a_person_lost_with_its_server_says_how() {
+        let lost = serde_json::json!({
+            "at": "2026-11-29T12:00:00.000Z", "lane": "person", "verb": "lost", "actor": "person", "who": "ada",
+            "key": null, "note": "its server was ended",
+        });
+        let event: HistoryEvent = serde_json::from_value(lost).expect("an event");
+        assert_eq!(decided(&event), "lost, because its server was ended");
     }
 
     #[test]
