@@ -2385,7 +2385,7 @@ actor: string,
 who: string,
 /**
  * `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
- * `resumed`, `paused`, `pauseEnded` or `toolsSeen`.
+ * `resumed`, `paused`, `pauseEnded`, `toolsSeen`, `serverEnded` or `serverRestarted`.
  */
 kind: string,
 /** The verb of its rows. */

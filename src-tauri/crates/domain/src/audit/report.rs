@@ -132,7 +132,9 @@ impl MonthReport {
             }
             _ => {}
         }
-        if let Some(kind) = DecisionKind::of(verb, row.note) {
+        // What an earlier core left is ended by Taskwarden, which decides nothing by that.
+        let is_leftover = verb == Verb::ProcessEnded && row.actor.starts_with("system:");
+        if let Some(kind) = DecisionKind::of(verb, row.note).filter(|_| !is_leftover) {
             self.decided(row, kind);
         }
     }

@@ -97,7 +97,7 @@ pub struct ReportDecisionDto {
     /// The name of that actor.
     pub who: String,
     /// `answered`, `declined`, `cancelled`, `revoked`, `released`, `withheld`, `limitLifted`, `escalated`, `halted`,
-    /// `resumed`, `paused`, `pauseEnded` or `toolsSeen`.
+    /// `resumed`, `paused`, `pauseEnded`, `toolsSeen`, `serverEnded` or `serverRestarted`.
     pub kind: String,
     /// The verb of its rows.
     pub verb: String,

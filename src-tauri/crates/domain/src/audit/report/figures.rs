@@ -90,6 +90,10 @@ pub enum DecisionKind {
     PauseEnded,
     /// The tools of a server were looked at and marked as seen.
     ToolsSeen,
+    /// The process of a server was ended.
+    ServerEnded,
+    /// A server was restarted, or its connection opened anew.
+    ServerRestarted,
 }
 
 impl DecisionKind {
@@ -108,6 +112,8 @@ impl DecisionKind {
             Verb::PauseBegun => Self::Paused,
             Verb::PauseEnded => Self::PauseEnded,
             Verb::ToolsSeen => Self::ToolsSeen,
+            Verb::ProcessEnded => Self::ServerEnded,
+            Verb::ServerRestarted => Self::ServerRestarted,
             _ => return None,
         })
     }
@@ -128,6 +134,8 @@ impl DecisionKind {
             Self::Paused => Verb::PauseBegun,
             Self::PauseEnded => Verb::PauseEnded,
             Self::ToolsSeen => Verb::ToolsSeen,
+            Self::ServerEnded => Verb::ProcessEnded,
+            Self::ServerRestarted => Verb::ServerRestarted,
         }
     }
 
@@ -148,6 +156,8 @@ impl DecisionKind {
             Self::Paused => "paused",
             Self::PauseEnded => "pauseEnded",
             Self::ToolsSeen => "toolsSeen",
+            Self::ServerEnded => "serverEnded",
+            Self::ServerRestarted => "serverRestarted",
         }
     }
 }

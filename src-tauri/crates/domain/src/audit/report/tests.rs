@@ -168,3 +168,17 @@ fn halts_tools_and_gaps_are_listed_row_by_row_up_to_a_number() {
     assert_eq!((report.rows, report.first, report.last), (109, 1, 109), "a word of a newer version counts as a row");
     assert_eq!(report.halts[0].number, 2);
 }
+
+#[test]
+fn servers_that_people_ended_and_restarted_are_decisions_and_leftovers_are_not() {
+    let report = report(&[
+        ("person:ada", "processEnded", "server:ci", "files [4711], 2 open tasks"),
+        ("person:ada", "serverRestarted", "server:ci", ""),
+        ("person:ada", "processEnded", "server:ci", "files [4712], 0 open tasks"),
+        ("system:compose", "processEnded", "server:ci", "left by an earlier run"),
+    ]);
+    let by = |actor: &str, kind| report.decisions.get(&(actor.to_owned(), kind)).copied();
+    assert_eq!(by("person:ada", DecisionKind::ServerEnded), Some(2));
+    assert_eq!(by("person:ada", DecisionKind::ServerRestarted), Some(1));
+    assert_eq!(by("system:compose", DecisionKind::ServerEnded), None, "nobody decided that");
+}

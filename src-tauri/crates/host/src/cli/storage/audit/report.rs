@@ -148,6 +148,8 @@ fn kind_words(kind: &str) -> &str {
         "paused" => "paused an agent or froze a server",
         "pauseEnded" => "ended a pause",
         "toolsSeen" => "marked the tools of a server as seen",
+        "serverEnded" => "ended the process of a server",
+        "serverRestarted" => "restarted a server",
         other => other,
     }
 }
