@@ -24,6 +24,7 @@ use crate::dto::task::elapsed_ms;
 use crate::dto::task::facts::CancelStateDto;
 use crate::error::{ApiError, Code};
 use crate::format::time::count;
+use crate::format::tokens::grouped;
 use crate::lookup::{Names, phase};
 
 /// Pages of the registry read for one page of the reach; the next call goes on. Judgement.
@@ -227,7 +228,7 @@ impl Api {
         if let Some(expected) = input.expect.filter(|expected| *expected != many && asked_before == 0) {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("{} match now, and {expected} were expected", count(many, "task")),
+                format!("{} match now, and {} were expected", count(many, "task"), grouped(expected)),
                 "Nothing was asked. Look at the tasks again, or make a plan, whose tasks do not change.",
             ));
         }

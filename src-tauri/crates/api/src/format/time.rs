@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use domain::time::Timestamp;
+use domain::tokens::grouped;
 
 const MINUTE_SECS: u64 = 60;
 const HOUR_SECS: u64 = 3_600;
@@ -32,10 +33,10 @@ pub fn span_ms(millis: u64) -> String {
     span(Duration::from_millis(millis))
 }
 
-/// A count with its noun: `1 task`, `3 tasks`, `2 open tasks`.
+/// A count with its noun: `1 task`, `3 tasks`, `2,000 open tasks`.
 #[must_use]
 pub fn count(many: u64, noun: &str) -> String {
-    if many == 1 { format!("1 {noun}") } else { format!("{many} {noun}s") }
+    if many == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(many)) }
 }
 
 /// A moment in the past: `just now`, `4 min ago`, or the date when it is more than a day away.
@@ -82,6 +83,14 @@ fn date(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_their_noun_and_their_thousands_apart() {
+        assert_eq!(
+            [0, 1, 1_234, 1_000_000].map(|many| count(many, "row")),
+            ["0 rows", "1 row", "1,234 rows", "1,000,000 rows"]
+        );
+    }
 
     #[test]
     fn durations_read_in_their_two_largest_units() {

@@ -381,7 +381,7 @@ mod tests {
         let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, receipts: 256, audit_rows: 4_096 };
         assert_eq!(
             removal(&all),
-            "contents of 2 tasks (3 MiB), 1 task with everything that belongs to them, 256 receipts, 4096 audit rows"
+            "contents of 2 tasks (3 MiB), 1 task with everything that belongs to them, 256 receipts, 4,096 audit rows"
         );
         assert_eq!(removal(&RemovalDto::default()), "nothing");
     }

@@ -94,7 +94,7 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     assert_eq!(one["budget"]["agent"], "claude", "one agent is one object: {one}");
     let far = home.run(&["budget", "--history", "100000"]);
     assert_eq!(far.code, Some(2), "{far:?}");
-    assert!(far.err.contains("9600 hours"), "what is kept is named: {}", far.err);
+    assert!(far.err.contains("9,600 hours"), "what is kept is named: {}", far.err);
     let shown = home.ok(&["tasks", "show", &id]).out;
     assert!(shown.contains("tokens:") && shown.contains("o200k"), "{shown}");
 }

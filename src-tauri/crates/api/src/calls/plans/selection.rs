@@ -16,6 +16,7 @@ use crate::dto::ListQuery;
 use crate::dto::plan::{BulkActDto, ExcludedTasks, ExcludedWhy};
 use crate::error::{ApiError, Code};
 use crate::format::time::count;
+use crate::format::tokens::grouped;
 use crate::lookup::short;
 
 /// What was chosen.
@@ -130,7 +131,7 @@ impl Api {
         }
         Err(ApiError::new(
             Code::Refused,
-            format!("{} match; one plan has at most {most}", count(many, "task")),
+            format!("{} match; one plan has at most {}", count(many, "task"), grouped(u64::from(most))),
             "Choose fewer with a server, an agent, a tool or a phase, or halt the work with `taskwarden halt`.",
         ))
     }

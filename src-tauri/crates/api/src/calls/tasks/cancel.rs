@@ -21,6 +21,7 @@ use crate::dto::task::facts::CancelStateDto;
 use crate::dto::{ListQuery, TaskDto};
 use crate::error::{ApiError, Code};
 use crate::format::time::count;
+use crate::format::tokens::grouped;
 use crate::lookup::Names;
 
 /// Wishes recorded at a time. Judgement: group commits share one fsync among them.
@@ -112,7 +113,7 @@ impl Api {
         if let Some(expected) = input.expect.filter(|expected| *expected != many) {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("{} match now, and {expected} were expected", count(many, "task")),
+                format!("{} match now, and {} were expected", count(many, "task"), grouped(expected)),
                 "Nothing was asked. Look at the tasks again, or make a plan, whose tasks do not change.",
             ));
         }

@@ -3,6 +3,7 @@
 //! Values of headers are never here. Who sends is in the engine's `audit_log/sinks.rs`.
 
 use domain::audit::log_sink::{LogSink, SinkProgress, SinkSignal};
+use domain::tokens::grouped;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -75,7 +76,7 @@ pub struct SinkSignalDto {
 }
 
 fn count(many: u64, noun: &str) -> String {
-    if many == 1 { format!("1 {noun}") } else { format!("{many} {noun}s") }
+    if many == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(many)) }
 }
 
 impl SinkDto {

@@ -226,7 +226,7 @@ fn over(ended: &PauseEndedDto) -> String {
     let held = match ended.still_waiting {
         0 => String::new(),
         1 => " 1 call still waits: another pause holds it.".into(),
-        calls => format!(" {calls} calls still wait: another pause holds them."),
+        calls => format!(" {} still wait: another pause holds them.", count(calls, "call")),
     };
     match (ended.sent, ended.left_out) {
         (0, 0) if ended.still_waiting > 0 => format!("{what}{held}"),

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use api::calls::core::report::ReportAudit;
 use api::dto::core::report::{AuditReportDto, ReportDecisionDto, ReportHaltDto};
 use api::format::time::{count, span_ms};
+use api::format::tokens::grouped;
 use clap::Args;
 use domain::audit::Verb;
 
@@ -61,12 +62,14 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
     if report.rows == 0 {
         return lines;
     }
-    lines.push(format!("Calls      {} of agents", report.calls));
+    lines.push(format!("Calls      {} of agents", grouped(report.calls)));
     lines.push(format!(
         "Tasks      {} began, {} of them without a decision of anybody or any rule",
-        report.tasks, report.unconsidered
+        grouped(report.tasks),
+        grouped(report.unconsidered)
     ));
-    let ended: Vec<String> = report.ended.iter().map(|(how, many)| format!("{many} {}", one_line(how))).collect();
+    let ended: Vec<String> =
+        report.ended.iter().map(|(how, many)| format!("{} {}", grouped(*many), one_line(how))).collect();
     if !ended.is_empty() {
         lines.push(format!("Ended      {}", ended.join(", ")));
     }
@@ -79,10 +82,10 @@ fn lines(report: &AuditReportDto) -> Vec<String> {
         lines.push(format!(
             "Cancels    {}: {} asked, {} stopped, {} finished anyway, {} not confirmed",
             one_line(name),
-            server.cancels,
-            server.stopped,
-            server.finished_anyway,
-            server.not_confirmed
+            grouped(server.cancels),
+            grouped(server.stopped),
+            grouped(server.finished_anyway),
+            grouped(server.not_confirmed)
         ));
     }
     for halt in &report.halted_tasks {
@@ -129,7 +132,7 @@ fn verb_words(verb: &str) -> &str {
 fn decided(decision: &ReportDecisionDto) -> String {
     let ReportDecisionDto { who, actor, kind, count, .. } = decision;
     let who = if actor == "system:rule" { "a rule" } else { who };
-    format!("{who}: {} ({count})", kind_words(kind))
+    format!("{who}: {} ({})", kind_words(kind), grouped(*count))
 }
 
 /// What somebody did, as people say it.
@@ -162,7 +165,12 @@ fn questions(report: &AuditReportDto) -> String {
         }
         _ => String::new(),
     };
-    format!("{} asked, {} answered, {} withdrawn{times}", answers.asked, answers.answered, answers.withdrawn)
+    format!(
+        "{} asked, {} answered, {} withdrawn{times}",
+        grouped(answers.asked),
+        grouped(answers.answered),
+        grouped(answers.withdrawn)
+    )
 }
 
 /// Which rows the report took as they are stored.

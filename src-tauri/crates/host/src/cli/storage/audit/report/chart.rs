@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use api::dto::core::report::ReportDayDto;
+use api::format::tokens::grouped;
 
 /// Days of the longest month.
 const DAYS: u32 = 31;
@@ -20,9 +21,10 @@ pub(super) fn bars(title: &str, days: &[ReportDayDto], figure: impl Fn(&ReportDa
     let (width, full) = (LEFT + DAYS * (BAR_WIDTH + GAP), HEIGHT + 24);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width} {full}\" role=\"img\" aria-label=\"{title}\"><text x=\"{x}\" y=\"10\" \
-         class=\"axis\" text-anchor=\"end\">{most}</text><text x=\"{x}\" y=\"{HEIGHT}\" class=\"axis\" \
+         class=\"axis\" text-anchor=\"end\">{named}</text><text x=\"{x}\" y=\"{HEIGHT}\" class=\"axis\" \
          text-anchor=\"end\">0</text><line x1=\"{LEFT}\" y1=\"{HEIGHT}\" x2=\"{width}\" y2=\"{HEIGHT}\"/>",
         x = LEFT - 8,
+        named = grouped(most),
     );
     for number in 1..=DAYS {
         let ends = format!("-{number:02}");
@@ -35,7 +37,8 @@ pub(super) fn bars(title: &str, days: &[ReportDayDto], figure: impl Fn(&ReportDa
             // Writing to a text never fails.
             let _ = write!(
                 svg,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{BAR_WIDTH}\" height=\"{tall}\"><title>{date}: {value}</title></rect>"
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{BAR_WIDTH}\" height=\"{tall}\"><title>{date}: {}</title></rect>",
+                grouped(value)
             );
         }
         if number == 1 || number % 5 == 0 {
@@ -64,7 +67,7 @@ mod tests {
         let day = |date: &str, tasks| ReportDayDto { date: date.into(), calls: 0, tasks, decisions: 0 };
         let svg = bars("Tasks a day", &[day("2026-11-01", 1), day("2026-11-30", 1_000_000)], |day| day.tasks);
         assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
-        assert!(svg.contains("2026-11-30: 1000000") && svg.contains(">1000000</text>"), "{svg}");
+        assert!(svg.contains("2026-11-30: 1,000,000") && svg.contains(">1,000,000</text>"), "{svg}");
         assert!(svg.contains("height=\"2\""), "one of a million can be seen: {svg}");
         assert_eq!(bars("Tasks a day", &[], |day| day.tasks).matches("<rect").count(), 0, "an empty month has an axis");
     }

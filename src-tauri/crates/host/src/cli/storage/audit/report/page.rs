@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use api::dto::core::report::{AuditReportDto, ReportRowDto, ReportServerDto};
 use api::format::shell_word::shell_quote;
 use api::format::time::{count, span_ms};
+use api::format::tokens::grouped;
 use domain::audit::Verb;
 use domain::policy::plain_text;
 
@@ -140,7 +141,7 @@ fn at_a_glance(report: &AuditReportDto) -> String {
         (report.over_limits, "limits reached"),
         (report.alarms, "alarms"),
     ] {
-        add(&mut part, &format!("<div><b>{figure}</b>{what}</div>"));
+        add(&mut part, &format!("<div><b>{}</b>{what}</div>", grouped(figure)));
     }
     part.push_str("</div>\n");
     part
@@ -157,7 +158,8 @@ fn days(report: &AuditReportDto) -> String {
     part.push_str("<h2>Decisions a day</h2>\n");
     add(&mut part, &chart::bars("Decisions, by day of the month", &report.days, |day| day.decisions));
     if !report.ended.is_empty() {
-        let ended: Vec<String> = report.ended.iter().map(|(how, many)| format!("{many} {}", safe(how))).collect();
+        let ended: Vec<String> =
+            report.ended.iter().map(|(how, many)| format!("{} {}", grouped(*many), safe(how))).collect();
         add(&mut part, &format!("<p>Tasks ended: {}.</p>", ended.join(", ")));
         part.push_str(&find(&command(report, &["--verb", "ended"])));
     }
@@ -199,7 +201,7 @@ fn decisions(report: &AuditReportDto) -> String {
             part,
             "<tr><td>{who}</td><td>{}</td><td class=\"n\">{}</td><td><code>{}</code></td></tr>",
             safe(kind_words(&decision.kind)),
-            decision.count,
+            grouped(decision.count),
             safe(&rows)
         );
     }
@@ -212,8 +214,8 @@ fn questions(report: &AuditReportDto) -> String {
     let mut part = format!(
         "<h2>Questions</h2>\n<p>Servers asked {}; {} were answered and {} withdrawn.",
         count(answers.asked, "question"),
-        answers.answered,
-        answers.withdrawn
+        grouped(answers.answered),
+        grouped(answers.withdrawn)
     );
     if let (Some(median), Some(p95)) = (answers.median_ms, answers.p95_ms) {
         // Writing to a text never fails.
@@ -249,7 +251,7 @@ fn servers(report: &AuditReportDto) -> String {
             server.not_confirmed,
             server.lost,
         ];
-        std::iter::once(name).chain(figures.map(|figure| figure.to_string())).collect()
+        std::iter::once(name).chain(figures.map(grouped)).collect()
     };
     let rows: Vec<Vec<String>> = report.servers.iter().map(row).collect();
     part.push_str(&table(&header, &rows));
@@ -275,7 +277,8 @@ fn agents(report: &AuditReportDto) -> String {
         let name = agent.agent.as_deref().map_or_else(|| "people".to_owned(), safe);
         let program = agent.program.as_deref().map_or_else(|| "not said".to_owned(), safe);
         // Writing to a text never fails.
-        let _ = writeln!(part, "<tr><td>{name}</td><td>{program}</td><td class=\"n\">{}</td></tr>", agent.tasks);
+        let _ =
+            writeln!(part, "<tr><td>{name}</td><td>{program}</td><td class=\"n\">{}</td></tr>", grouped(agent.tasks));
     }
     part.push_str("</table>\n");
     part.push_str(&find(&command(report, &["--verb", "admitted", "--actor", "agent"])));
