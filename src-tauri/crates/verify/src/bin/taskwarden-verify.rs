@@ -21,8 +21,9 @@ Arguments:
 
 Options:
   --anchor FILE     Compare with the checkpoints of this file; may be given more than once
-  --epoch NUMBER    You know that the log began this epoch from an older copy of itself: checkpoints of earlier epochs that
-                    fork from it are named, and are no fault
+  --epoch NUMBER    You know that the log went on from an older copy of itself: checkpoints from before that fork from it
+                    are named, and are no fault. NUMBER is that of its epoch: 2 after the first time, and one more
+                    after each further time; rows `epochBegun` say when
   --key KEY         Trust this public key (NAME+ID+BASE64) in place of those in the export; may be given more than once
   -h, --help        Show this help
   -V, --version     Show the version and the formats that it reads
@@ -55,7 +56,8 @@ fn asked(mut words: impl Iterator<Item = String>) -> Result<Asked, String> {
             }
             "--epoch" => {
                 let number = words.next().and_then(|number| number.parse().ok()).filter(|number| *number > 1);
-                trust.epoch = Some(number.ok_or("`--epoch` needs the number of an epoch, from 2")?);
+                trust.epoch =
+                    Some(number.ok_or("`--epoch` needs a number from 2 (2: the log went on from an older copy once)")?);
             }
             "--key" => {
                 let key = words.next().ok_or("`--key` needs a key")?;

@@ -297,7 +297,9 @@ impl ExportCheck {
         }
         let epoch = epoch_of(&self.head.origin).1;
         if let Some(known) = trust.epoch.filter(|known| *known > epoch) {
-            self.verdict.warnings.push(format!("the file is of epoch {epoch} of the log, before epoch {known}"));
+            self.verdict.warnings.push(format!(
+                "the file is from before the log went on from an older copy: its epoch is {epoch}, and you know of {known}"
+            ));
         }
         for anchor in &trust.anchors {
             let found = self.compare(anchor, trust.epoch);

@@ -155,7 +155,10 @@ fn a_log_that_goes_on_from_an_older_copy_names_the_fork_and_is_verified_by_who_k
     let trust = Trust { anchors: vec![anchor_at(&log, 80)], ..trust };
     assert_eq!(verdict(&later, &trust).anchors[0].state, HeadState::Forked, "nobody said to know of epoch 3");
     let unknown = with(40, Some(7)).to_string();
-    assert!(unknown.contains("the file is of epoch 2"), "{unknown}");
+    assert!(
+        unknown.contains("the file is from before the log went on from an older copy: its epoch is 2"),
+        "{unknown}"
+    );
 }
 
 #[test]

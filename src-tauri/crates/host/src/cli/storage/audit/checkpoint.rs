@@ -16,24 +16,25 @@ use crate::cli::output::sentences::one_line;
 use crate::config::Config;
 
 /// What is asked before a new epoch.
-const EPOCH: &str = "A new epoch puts on record that this log goes on from an older copy of the registry. Rows that were lost \
-                     stay lost: kept checkpoints that cover them name the fork, and the places that get copies take new \
-                     checkpoints again. Begin one?";
+const EPOCH: &str = "This puts on record that the log goes on from an older copy of the registry, as a new epoch. Rows that \
+                     were lost stay lost: kept checkpoints that cover them name the fork, and the places that get copies \
+                     take new checkpoints again. Let the log go on?";
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Begin a new epoch of the log with it, because an older copy of the registry was put back and kept checkpoints
-    /// contradict the log, or because the rows are not those that were signed last. A row says who began it and why;
-    /// checkpoints have another name from then on.
+    /// Put on record that the log goes on from the rows that are there, because an older copy of the registry was put
+    /// back and kept checkpoints contradict the log, or because the rows are not those that were signed last. Each time
+    /// it goes on so, the log is in a new epoch: a row says who let it and why, and checkpoints have another name from
+    /// then on.
     #[arg(long)]
     new_epoch: bool,
     /// Why, in words that the row keeps.
     #[arg(long, value_name = "TEXT", requires = "new_epoch")]
     reason: Option<String>,
-    /// Begin it although no anchor contradicts the log.
+    /// Let the log go on although no anchor contradicts it.
     #[arg(long, requires = "new_epoch")]
     force: bool,
-    /// Begin it without asking.
+    /// Let it go on without asking.
     #[arg(long, short, requires = "new_epoch")]
     yes: bool,
 }

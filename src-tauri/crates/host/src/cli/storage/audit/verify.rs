@@ -34,8 +34,9 @@ pub(crate) struct VerifyArgs {
     /// Compare with the checkpoints of this file, or of this git repository; may be given more than once.
     #[arg(long, value_name = "PLACE")]
     anchor: Vec<PathBuf>,
-    /// You know that the log began this epoch from an older copy of the registry: checkpoints of earlier epochs that fork
-    /// from it are counted, and are no fault.
+    /// You know that the log went on from an older copy of the registry: checkpoints from before that fork from it are
+    /// counted, and are no fault. NUMBER is that of its epoch: 2 after the first time, and one more after each further
+    /// time; rows `epochBegun` say when.
     #[arg(long, value_name = "NUMBER", requires = "anchor", value_parser = clap::value_parser!(u32).range(2..))]
     epoch: Option<u32>,
 }
