@@ -17,6 +17,7 @@ use crate::config::{Config, SecretsChoice};
 use crate::secrets::{Vault, keychain_works};
 use api::calls::core::doctor::CoreFacts;
 use api::calls::core::findings::Finding;
+use api::format::storage::bytes;
 use api::format::time::count;
 pub(crate) use examiner::HostExaminer;
 
@@ -81,12 +82,12 @@ fn secrets_cure(config: &Config) -> String {
 pub(crate) fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
     let mut found = vec![if facts.findings.is_empty() {
         let message = format!(
-            "{}: {}, {}, {}, {} MiB, schema {}",
+            "{}: {}, {}, {}, {}, schema {}",
             facts.registry,
             count(facts.tasks, "task"),
             count(facts.open_requests, "open question"),
             count(facts.audit_rows, "audit row"),
-            facts.bytes >> 20,
+            bytes(facts.bytes),
             facts.schema
         );
         Finding::fine("registry", message)

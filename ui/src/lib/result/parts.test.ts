@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PartDto } from "$lib/bindings";
-import { dataUrl, fileName, mediaIn, shapeOf } from "./parts";
+import { dataUrl, fileName, mediaIn, partSize, shapeOf } from "./parts";
 
 const part = (change: Partial<PartDto>): PartDto => ({
   n: 0,
@@ -17,6 +17,11 @@ const part = (change: Partial<PartDto>): PartDto => ({
 });
 
 describe("a part of a result", () => {
+  it("has no size where none is known", () => {
+    expect(partSize(part({ kind: "audio", mime: "audio/wav", bytes: 0 }))).toBe("audio/wav");
+    expect(partSize(part({ mime: "text/plain" }))).toBe("text/plain, 4 B");
+  });
+
   it.each([
     [{ kind: "text", preview: "plain" }, "text"],
     [{ kind: "text", preview: '{"a":1}' }, "tree"],

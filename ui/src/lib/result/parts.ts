@@ -78,8 +78,9 @@ export function partWord(part: PartDto): string {
   return text.kinds[part.kind];
 }
 
+/** The size of what a link leads to is not known. */
 export function partSize(part: PartDto): string {
-  return [bareMime(part.mime), bytes(part.bytes)].filter((word) => word !== "").join(", ");
+  return [bareMime(part.mime), part.bytes > 0 ? bytes(part.bytes) : ""].filter((word) => word !== "").join(", ");
 }
 
 /** Null when the picture was too large to send. */

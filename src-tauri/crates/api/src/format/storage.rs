@@ -4,12 +4,14 @@
 use crate::dto::StorageDto;
 use crate::format::tokens::grouped;
 
-/// A number of bytes in the unit that suits it, rounded down: `800 B`, `40 KiB`, `12 MiB`.
+/// A number of bytes in the unit that suits it, rounded down: `800 B`, `40 KiB`, `1,300 MiB`, and `2 GiB` where that is
+/// all of it. The one form of everything that the core and its command line say; the window has its own.
 #[must_use]
 pub fn bytes(of: u64) -> String {
     match (of >> 20, of >> 10) {
         (0, 0) => format!("{of} B"),
         (0, kib) => format!("{kib} KiB"),
+        (mib, _) if of.is_multiple_of(1 << 30) => format!("{} GiB", grouped(mib >> 10)),
         (mib, _) => format!("{} MiB", grouped(mib)),
     }
 }
@@ -44,5 +46,16 @@ impl StuckStorage {
                  `taskwarden storage set {option}`."
             ),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_the_unit_that_suits_them() {
+        let sizes = [0, 800, 40 << 10, (12 << 20) + 5, 1_300 << 20, 2 << 30].map(bytes);
+        assert_eq!(sizes, ["0 B", "800 B", "40 KiB", "12 MiB", "1,300 MiB", "2 GiB"]);
     }
 }

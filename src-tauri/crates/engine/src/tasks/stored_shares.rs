@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use domain::ids::{AgentId, ServerId};
 use domain::policy::RetentionPolicy;
 use domain::ports::StoredUse;
+use domain::tokens::grouped;
 
 /// Whose share is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +54,10 @@ impl Quota {
         let most = self.most;
         let limit = match self.unit {
             QuotaUnit::Bytes if most >> 20 > 0 => {
-                format!("what is stored of {whose} takes more than {} MiB", most >> 20)
+                format!("what is stored of {whose} takes more than {} MiB", grouped(most >> 20))
             }
             QuotaUnit::Bytes => format!("what is stored of {whose} takes more than {} KiB", most >> 10),
-            QuotaUnit::Tasks => format!("more than {most} tasks of {whose} are stored"),
+            QuotaUnit::Tasks => format!("more than {} tasks of {whose} are stored", grouped(most)),
         };
         format!("{limit}, and nothing of it can be removed, because it is open, held, unanswered or undelivered")
     }

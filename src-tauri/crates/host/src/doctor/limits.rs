@@ -5,9 +5,9 @@
 
 use api::calls::core::findings::Finding;
 use api::calls::core::limits::{LimitRow, LimitUnit};
+use api::format::storage::bytes;
 use api::format::tokens::grouped;
 
-const KIB: u64 = domain::policy::KIB as u64;
 const AREA: &str = "limits";
 /// Limits above this share are reported. Issue 11: above 80 %.
 const NEARLY_FULL_PERCENT: u64 = 80;
@@ -40,7 +40,7 @@ fn finding(row: &LimitRow) -> Finding {
 fn describe(row: &LimitRow) -> String {
     let figure = |value: u64| match row.unit {
         LimitUnit::Count => grouped(value),
-        LimitUnit::Bytes => format!("{} KiB", grouped(value.div_ceil(KIB))),
+        LimitUnit::Bytes => bytes(value),
     };
     format!("{}, {}: {} of {}", row.name, row.scope, figure(row.used), figure(row.most))
 }
@@ -63,9 +63,9 @@ mod tests {
         let messages: Vec<String> = examine(&limits).into_iter().map(|finding| finding.message).collect();
         let expected = ["open calls, server demo: 801 of 1,000", "open calls, server demo: 300 of 1,000"];
         assert_eq!(messages, expected, "each that is nearly full, and of the others the fullest");
-        let bytes = LimitRow { unit: LimitUnit::Bytes, used: 4_096, most: 8_192, ..row(0) };
-        assert_eq!(describe(&bytes), "open calls, server demo: 4 KiB of 8 KiB");
-        let large = LimitRow { used: 5 << 20, most: 1 << 30, ..bytes };
-        assert_eq!(describe(&large), "open calls, server demo: 5,120 KiB of 1,048,576 KiB");
+        let small = LimitRow { unit: LimitUnit::Bytes, used: 4_096, most: 8_192, ..row(0) };
+        assert_eq!(describe(&small), "open calls, server demo: 4 KiB of 8 KiB");
+        let large = LimitRow { used: 5 << 20, most: 1 << 30, ..small };
+        assert_eq!(describe(&large), "open calls, server demo: 5 MiB of 1 GiB");
     }
 }

@@ -7,7 +7,7 @@ use api::calls::core::findings::Finding;
 use api::dto::RecordingDto;
 use api::dto::core::anchor::{AnchorDto, AnchorKind};
 use api::dto::core::sink::SinkSignalDto;
-use api::format::storage::StuckStorage;
+use api::format::storage::{StuckStorage, bytes};
 use api::format::time::count;
 use api::format::tokens::grouped;
 
@@ -46,12 +46,11 @@ fn stored(facts: &CoreFacts) -> Finding {
     let storage = &facts.storage;
     let (tasks, kept) = (storage.stored.tasks, storage.stored.kept_tasks);
     let kept_bytes = kept.bytes.unwrap_or_default();
-    let mib = |bytes: u64| grouped(bytes >> 20);
     let message = format!(
-        "{} MiB of contents of tasks of at most {} MiB ({} MiB protected), {} of at most {} ({} protected), {}",
-        mib(storage.content_bytes),
-        mib(storage.limits.payload_bytes),
-        mib(kept_bytes),
+        "{} of contents of tasks of at most {} ({} protected), {} of at most {} ({} protected), {}",
+        bytes(storage.content_bytes),
+        bytes(storage.limits.payload_bytes),
+        bytes(kept_bytes),
         count(tasks.rows, "task"),
         grouped(storage.limits.tasks),
         grouped(kept.rows),
@@ -74,7 +73,7 @@ fn reserve(facts: &CoreFacts) -> Option<Finding> {
     (is_ok && there < wanted).then(|| {
         Finding::note(
             "reserve",
-            format!("the reserve file has {} of {} KiB", there >> 10, wanted >> 10),
+            format!("the reserve file has {} of {}", bytes(there), bytes(wanted)),
             "Free some space. On a full disk, cancellations and answers are recorded in the reserve.",
         )
     })

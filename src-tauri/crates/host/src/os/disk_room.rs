@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use api::format::storage::bytes;
 use domain::policy::RetentionPolicy;
 use engine::Engine;
 
@@ -74,19 +75,12 @@ pub(crate) async fn watch(engine: Engine, folder: PathBuf, reserve_file_bytes: u
 
 impl fmt::Display for DiskRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} free on the disk of `{}`", megabytes(self.free), self.folder.display())?;
+        write!(f, "{} free on the disk of `{}`", bytes(self.free), self.folder.display())?;
         if self.is_too_little() && self.needed > 0 {
-            write!(f, "; new work needs {}", megabytes(self.needed))?;
+            write!(f, "; new work needs {}", bytes(self.needed))?;
         }
         Ok(())
     }
-}
-
-/// `7.5 MB`; everything in one unit, so that two figures compare at a glance.
-fn megabytes(bytes: u64) -> String {
-    const TENTH: u64 = 100_000;
-    let tenths = bytes / TENTH;
-    if tenths == 0 && bytes > 0 { "less than 0.1 MB".into() } else { format!("{}.{} MB", tenths / 10, tenths % 10) }
 }
 
 #[cfg(unix)]
@@ -116,9 +110,9 @@ mod tests {
     fn too_little_room_names_both_figures_and_the_folder() {
         let little = room(7_500_000, 8_388_608);
         assert!(little.is_too_little());
-        assert_eq!(little.to_string(), "7.5 MB free on the disk of `/data`; new work needs 8.3 MB");
-        assert_eq!(room(9_000_000, 8_388_608).to_string(), "9.0 MB free on the disk of `/data`");
-        assert_eq!(room(50_000, 0).to_string(), "less than 0.1 MB free on the disk of `/data`");
+        assert_eq!(little.to_string(), "7 MiB free on the disk of `/data`; new work needs 8 MiB");
+        assert_eq!(room(9_000_000, 8_388_608).to_string(), "8 MiB free on the disk of `/data`");
+        assert_eq!(room(50_000, 0).to_string(), "48 KiB free on the disk of `/data`");
         assert!(!room(50_000, 0).is_too_little(), "without a reserve new work needs no room for it");
         assert!(room(0, 0).is_too_little());
     }

@@ -20,6 +20,7 @@ use crate::dto::core::storage::{
 use crate::dto::iso;
 use crate::error::{ApiError, Code};
 use crate::format::time::{count, span};
+use crate::format::tokens::grouped;
 use crate::lookup::Names;
 
 /// Limits to set; what is null stays as it is.
@@ -298,5 +299,5 @@ fn above_total(of: &str, one: String, all: &str) -> String {
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = UNITS.into_iter().find(|(_, power)| bytes > 0 && bytes.trailing_zeros() >= *power);
-    whole.map_or_else(|| count(bytes, "byte"), |(unit, power)| format!("{} {unit}", bytes >> power))
+    whole.map_or_else(|| count(bytes, "byte"), |(unit, power)| format!("{} {unit}", grouped(bytes >> power)))
 }
