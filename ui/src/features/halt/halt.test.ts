@@ -146,6 +146,26 @@ it("what_is_not_confirmed_is_asked_again_and_only_then_there_is_a_button", async
   await page.close();
 });
 
+it("a_second_attempt_that_asks_nothing_says_why_by_what_the_halt_covers_now", async () => {
+  const halted = (state: HaltedTaskDto["state"]) => haltOf(haltedTasks(makeRows(1, 0, STORY_NOW), [state], AT), AT);
+  const why = (state: HaltedTaskDto["state"]) => {
+    const { halt } = halted(state);
+    if (!halt) throw new Error("a halt is made");
+    return HALT.notRetried(halt.counts);
+  };
+  expect([why("notConfirmed"), why("requested"), why("confirmed")]).toEqual([
+    "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked.",
+    "Nothing could be asked again: the servers that were asked may still answer.",
+    "Nothing could be asked again: every task that was asked to cancel has ended.",
+  ]);
+  const core = fake({ tasks: 28, calls: { "halts.retry": () => ({ asked: 0 }) } });
+  core.state.halt = halted("notConfirmed");
+  const page = show(HaltScreen, {}, core);
+  await page.press(".head button", HALT.retry);
+  await until("what is halted now is read", () => core.called.some((call) => call.name === "halts.show"));
+  await page.close();
+});
+
 it("what_is_known_of_a_task_is_said_and_nothing_else", () => {
   const [row] = makeRows(1, 0, STORY_NOW);
   if (!row) throw new Error("a row is made");

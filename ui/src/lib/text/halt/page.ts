@@ -1,5 +1,5 @@
 /* Text of the halt: its dialog, its page and its report. What stands on every screen is in app.ts. */
-import type { HaltEffectDto, HaltedTaskStateDto, RecoveryStageDto } from "$lib/bindings";
+import type { HaltedTaskCounts, HaltEffectDto, HaltedTaskStateDto, RecoveryStageDto } from "$lib/bindings";
 import { count, plural } from "$lib/format/count";
 
 export const HALT = {
@@ -9,10 +9,16 @@ export const HALT = {
   copy: "Copy report",
   copied: "The report is copied.",
   retry: "Ask again",
-  retried: (n: number) =>
-    n === 0
-      ? "Nothing could be asked again: a call without a task is asked only once, and what is lost cannot be asked."
-      : `Asked ${plural(n, "task")} again to cancel.`,
+  retried: (n: number) => `Asked ${plural(n, "task")} again to cancel.`,
+  /** Why a second attempt asked nothing: the words of `taskwarden halt --retry`. */
+  notRetried: ({ notConfirmed, requested, acknowledged }: HaltedTaskCounts) =>
+    `Nothing could be asked again: ${
+      notConfirmed > 0
+        ? "a call without a task is asked only once, and what is lost cannot be asked"
+        : requested + acknowledged > 0
+          ? "the servers that were asked may still answer"
+          : "every task that was asked to cancel has ended"
+    }.`,
   /** While nothing is halted. */
   none: "Nothing is halted",
   noneWhy:
