@@ -76,7 +76,7 @@ describe("the truth line", () => {
     ]);
     expect([said("notSent").unsaid, said("notSent").heard]).toEqual(["Nothing of it runs", "created 9 min ago"]);
     expect([said("direct").unsaid, said("direct").heard], "an answer was heard").toEqual([
-      "warehouse answered at once",
+      "warehouse replied without a task",
       "last heard 9 min ago",
     ]);
   });

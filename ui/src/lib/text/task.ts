@@ -392,7 +392,7 @@ export const SERVER_STATUS = {
     asking: (server: string) => `${server} asks before it starts`,
     notSent: () => "Nothing of it runs",
     unanswered: (server: string) => `A reply from ${server} can no longer arrive`,
-    direct: (server: string) => `${server} answered at once`,
+    direct: (server: string) => `${server} replied without a task`,
     refused: (server: string) => `${server} answered with an error`,
     task: (server: string) => `${server} gave no status`,
   },
