@@ -1,4 +1,5 @@
 /* Text of storage, limits and the state of recording. */
+import type { StorageDto } from "$lib/bindings";
 import { bytes } from "$lib/format/bytes";
 import { count, listed, plural } from "$lib/format/count";
 
@@ -118,6 +119,20 @@ export function removal(what: {
     ...(what.auditRows > 0 ? [plural(what.auditRows, "audit row", "audit rows")] : []),
   ];
   return listed(parts);
+}
+
+/** What exceeds a limit and stays because no limit removes it, in the words of `doctor`; empty for nothing. */
+export function stuck({ stored: { keptTasks }, limits }: Pick<StorageDto, "stored" | "limits">): string {
+  const size = keptTasks.bytes ?? 0;
+  const what =
+    size > limits.payloadBytes
+      ? `${bytes(size)} of contents of tasks, of at most ${bytes(limits.payloadBytes)},`
+      : keptTasks.rows > limits.tasks
+        ? `${plural(keptTasks.rows, "task")} of at most ${count(limits.tasks)}`
+        : "";
+  return what === ""
+    ? ""
+    : `Above the limits now: ${what} cannot be removed while the tasks are open, held, unanswered or undelivered. Answer, release or cancel what is open, or raise the limit.`;
 }
 
 /** Names of the core that would need an explanation. */

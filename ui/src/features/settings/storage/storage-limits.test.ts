@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { removal } from "$lib/text/storage";
+import { makeStorage } from "$lib/fake-core/storage";
+import { removal, stuck } from "$lib/text/storage";
 import { changesOf, draftOf, readLimit } from "./storage-limits";
 
 const DAY = 86_400_000;
@@ -69,4 +70,18 @@ test("what_a_clean_up_removes_is_one_sentence", () => {
     "the contents of 1 task (500 B)",
   );
   expect(removal({ payloadTasks: 0, payloadBytes: 0, tasks: 0, receipts: 0, auditRows: 0 })).toBe("");
+});
+
+test("what_exceeds_a_limit_and_cannot_be_removed_is_told_with_why_and_what_to_do", () => {
+  const storage = makeStorage([], { first: 0, last: 0 }, 0);
+  const of = (rows: number, size: number) =>
+    stuck({
+      stored: { ...storage.stored, keptTasks: { rows, bytes: size } },
+      limits: { ...limits, tasks: 1_000, payloadBytes: 4_000_000 },
+    });
+  const why =
+    "cannot be removed while the tasks are open, held, unanswered or undelivered. Answer, release or cancel what is open, or raise the limit.";
+  expect(of(1_000, 4_000_000), "what is at its limit does not exceed it").toBe("");
+  expect(of(1_001, 0)).toBe(`Above the limits now: 1,001 tasks of at most 1,000 ${why}`);
+  expect(of(9, 5_000_000)).toBe(`Above the limits now: 5.0 MB of contents of tasks, of at most 4.0 MB, ${why}`);
 });
