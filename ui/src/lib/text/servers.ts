@@ -253,6 +253,10 @@ export const serversText = {
           : ` and ${plural(others.length, "process", "processes")} it started: ${listed(others.map((one) => `${one.pid} (${one.name})`))}`;
       return `${named}${children}${agent === null ? "" : `, for ${agent} alone`}.`;
     },
+    left: (name: string, pids: readonly number[]) =>
+      pids.length === 1
+        ? `Process ${pids.join()} of ${name} was told to end, and still runs.`
+        : `Processes ${pids.join(", ")} of ${name} were told to end, and still run.`,
     end: {
       button: "End process…",
       title: (name: string) => `End the process of ${name}?`,
