@@ -95,6 +95,9 @@ pub struct HostPolicy {
     pub watchdog_every: Duration,
     /// A runtime that does not run what it is given for so long hangs. Issue 11: 5 s.
     pub watchdog_limit: Duration,
+    /// The same, with the time in which its threads waited for a processor. Judgement: the limit of a core that is given a
+    /// twelfth of a processor, which is less than a machine with thirty busy programs on two leaves it.
+    pub watchdog_starved_limit: Duration,
     /// Between the two readings of what threads do, which distinguish one long turn from many short ones. Judgement.
     pub watchdog_reading_gap: Duration,
     /// How long the log of a hang may take, and the process to end in its own way, before it is ended without either.
@@ -156,6 +159,7 @@ impl Default for HostPolicy {
             notices_waiting_max: 64,
             watchdog_every: SECOND,
             watchdog_limit: 5 * SECOND,
+            watchdog_starved_limit: 60 * SECOND,
             watchdog_reading_gap: SECOND / 10,
             watchdog_farewell: 2 * SECOND,
             restart_least_life: MINUTE,

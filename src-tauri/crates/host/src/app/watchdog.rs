@@ -3,8 +3,11 @@
 //! At intervals it looks at each runtime: the shared one, and that of each door thread. One whose workers all sleep waits
 //! for events and is left asleep; any other is asked to run a task. When that does not run for `watchdog_limit`, the thread
 //! logs what every worker is doing and ends or restarts the process; nothing is lost, because state is in rows. Only time
-//! in which this thread itself ran counts: a suspended laptop or a stopped process is no hang. One busy worker among
-//! others is not detected.
+//! in which this thread itself ran counts: a suspended laptop or a stopped process is no hang. Nor does time in which a
+//! thread waited for a processor, on a machine that has too much to do, up to `watchdog_starved_limit`. One busy worker
+//! among others is not detected.
+
+mod processor_waits;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,6 +20,7 @@ use engine::runtime::supervisor::Supervisor;
 use engine::{ThreadActivity, activities};
 use tokio::runtime::Handle;
 
+use self::processor_waits::ProcessorWaits;
 use crate::app::shutdown_signals;
 
 /// The exit code of a process whose runtime hung: start it again. `EX_TEMPFAIL` of sysexits.h.
@@ -39,7 +43,11 @@ impl Watchdog {
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn start(limits: &HostPolicy, on_hang: OnHang, others: &[Handle]) -> std::io::Result<Self> {
-        let (every, limit) = (limits.watchdog_every, limits.watchdog_limit);
+        let limits = SilenceLimits {
+            every: limits.watchdog_every,
+            own: limits.watchdog_limit,
+            starved: limits.watchdog_starved_limit,
+        };
         let (stop, stopped) = sync_channel(1);
         // A scope of its own: shutdown is watched too, and must not wait for the heartbeats.
         let scope = Supervisor::new();
@@ -48,13 +56,24 @@ impl Watchdog {
         let mut watched: Vec<WatchedRuntime> = runtimes.map(|runtime| WatchedRuntime::new(runtime, &scope)).collect();
         std::thread::Builder::new().name("watchdog".into()).spawn(move || {
             let begun = Instant::now();
-            if watch(&mut watched, &stopped, every, limit) {
+            if watch(&mut watched, &stopped, limits) {
                 log_threads("a runtime hangs; the process ends so that it can be started again");
                 on_hang(begun.elapsed());
             }
         })?;
         Ok(Self { _stop: stop })
     }
+}
+
+/// How long a runtime may be silent.
+#[derive(Clone, Copy)]
+struct SilenceLimits {
+    /// Between two looks.
+    every: Duration,
+    /// While its threads had a processor.
+    own: Duration,
+    /// Whatever kept them from it.
+    starved: Duration,
 }
 
 /// A runtime, and whether it runs what it is given.
@@ -73,8 +92,8 @@ impl WatchedRuntime {
         Self { runtime, scope, asked: 0, given, silence: Silence::default() }
     }
 
-    /// How long it has been silent, after one more sleep of the watchdog, which was to last `every`.
-    fn silent_for(&mut self, slept: Duration, every: Duration) -> Duration {
+    /// The silence after one more sleep of the watchdog.
+    fn after(&mut self, sleep: Sleep) -> Silence {
         let (is_asleep, has_beaten) = (is_asleep(&self.runtime), self.given.load(Ordering::Acquire) == self.asked);
         if has_beaten && !is_asleep {
             self.asked += 1;
@@ -83,7 +102,8 @@ impl WatchedRuntime {
                 given.fetch_add(1, Ordering::Release);
             });
         }
-        self.silence.after(has_beaten || is_asleep, slept, every)
+        self.silence = self.silence.after(has_beaten || is_asleep, sleep);
+        self.silence
     }
 }
 
@@ -94,36 +114,64 @@ fn is_asleep(runtime: &Handle) -> bool {
 }
 
 /// Returns when nobody needs the watch any more (false), or a runtime hangs (true).
-fn watch(runtimes: &mut [WatchedRuntime], stopped: &Receiver<()>, every: Duration, limit: Duration) -> bool {
+fn watch(runtimes: &mut [WatchedRuntime], stopped: &Receiver<()>, limits: SilenceLimits) -> bool {
     let mut before = Instant::now();
+    let mut waits = ProcessorWaits::default();
+    let mut is_silent = false;
     loop {
-        match stopped.recv_timeout(every) {
+        match stopped.recv_timeout(limits.every) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return false,
         }
         let now = Instant::now();
-        let slept = now.duration_since(before);
+        let passed = now.duration_since(before);
         before = now;
+        // Nothing is read of the threads while every runtime turns.
+        let starved = if is_silent { waits.longest(passed) } else { Duration::ZERO };
+        let sleep = Sleep::of(passed, starved, limits.every);
+        is_silent = false;
         for runtime in &mut *runtimes {
-            if runtime.silent_for(slept, every) >= limit {
+            let silence = runtime.after(sleep);
+            if silence.own >= limits.own || silence.in_all >= limits.starved {
                 return true;
             }
+            is_silent |= silence.in_all > Duration::ZERO;
         }
     }
 }
 
-/// How long the runtime has been silent, as far as this process was running.
-#[derive(Default)]
+/// What passed between two looks.
+#[derive(Clone, Copy)]
+struct Sleep {
+    /// Time in which this process ran, as far as it counts.
+    passed: Duration,
+    /// How much of it a thread waited for a processor.
+    starved: Duration,
+}
+
+impl Sleep {
+    /// Of a sleep that was to last `every`, two of these count at most: the rest of a longer one this process did not run.
+    fn of(passed: Duration, starved: Duration, every: Duration) -> Self {
+        Self { passed: passed.min(every.saturating_mul(2)), starved }
+    }
+}
+
+/// How long a runtime has been silent, as far as this process was running.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Silence {
-    lasts: Duration,
+    /// While its threads had a processor.
+    own: Duration,
+    in_all: Duration,
 }
 
 impl Silence {
-    /// The silence after one more sleep of the watchdog, which was to last `every`.
-    fn after(&mut self, has_turned: bool, slept: Duration, every: Duration) -> Duration {
-        let counted = slept.min(every.saturating_mul(2));
-        self.lasts = if has_turned { Duration::ZERO } else { self.lasts.saturating_add(counted) };
-        self.lasts
+    /// The silence after one more sleep of the watchdog.
+    const fn after(self, has_turned: bool, sleep: Sleep) -> Self {
+        if has_turned {
+            return Self { own: Duration::ZERO, in_all: Duration::ZERO };
+        }
+        let own = self.own.saturating_add(sleep.passed.saturating_sub(sleep.starved));
+        Self { own, in_all: self.in_all.saturating_add(sleep.passed) }
     }
 }
 
@@ -208,7 +256,12 @@ mod tests {
     const EVERY: Duration = Duration::from_millis(20);
 
     fn limits() -> HostPolicy {
-        HostPolicy { watchdog_every: EVERY, watchdog_limit: EVERY * 10, ..HostPolicy::default() }
+        HostPolicy {
+            watchdog_every: EVERY,
+            watchdog_limit: EVERY * 10,
+            watchdog_starved_limit: EVERY * 100,
+            ..HostPolicy::default()
+        }
     }
 
     fn two_workers() -> tokio::runtime::Runtime {
@@ -304,18 +357,32 @@ mod tests {
         }
         assert!(slept, "its workers go to sleep");
         for _ in 0..3 {
-            assert_eq!(watched.silent_for(EVERY, EVERY), Duration::ZERO, "it is well");
+            assert_eq!(watched.after(slept_for(EVERY)), Silence::default(), "it is well");
         }
         assert_eq!(watched.asked, 0, "and nothing was given to it");
     }
 
     #[test]
     fn a_pause_of_the_whole_process_is_not_taken_for_a_hang() {
-        let mut silence = Silence::default();
-        silence.after(true, EVERY, EVERY);
         let hour = Duration::from_secs(3_600);
-        assert_eq!(silence.after(false, hour, EVERY), EVERY * 2, "a laptop that slept has lost two intervals at most");
-        assert_eq!(silence.after(false, EVERY, EVERY), EVERY * 3, "from then on it counts again");
-        assert_eq!(silence.after(true, EVERY, EVERY), Duration::ZERO, "until the next beat");
+        let silence = Silence::default().after(false, Sleep::of(hour, Duration::ZERO, EVERY));
+        assert_eq!(silence.in_all, EVERY * 2, "a laptop that slept has lost two intervals at most");
+        assert_eq!(silence.after(false, slept_for(EVERY)).own, EVERY * 3, "from then on it counts again");
+        assert_eq!(silence.after(true, slept_for(EVERY)), Silence::default(), "until the next beat");
+    }
+
+    #[test]
+    fn time_in_which_a_thread_waits_for_a_processor_counts_for_the_longer_limit_only() {
+        let (mut silence, starved) = (Silence::default(), Sleep { passed: EVERY, starved: EVERY * 3 / 4 });
+        for _ in 0..8 {
+            silence = silence.after(false, starved);
+        }
+        assert_eq!(silence, Silence { own: EVERY * 2, in_all: EVERY * 8 }, "it had a quarter of a processor");
+        let alone = silence.after(false, Sleep { passed: EVERY, starved: EVERY * 2 });
+        assert_eq!(alone.own, silence.own, "a wait that is longer than the sleep takes nothing away from what was");
+    }
+
+    const fn slept_for(passed: Duration) -> Sleep {
+        Sleep { passed, starved: Duration::ZERO }
     }
 }
