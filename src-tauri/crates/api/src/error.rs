@@ -199,6 +199,7 @@ impl From<RegistryError> for ApiError {
         let code = match &error {
             RegistryError::Missing { .. } => Code::NoCore,
             RegistryError::Locked { .. }
+            | RegistryError::Busy { .. }
             | RegistryError::ReadOnly { .. }
             | RegistryError::Full { .. }
             | RegistryError::Damaged { .. }

@@ -69,8 +69,9 @@ pub(crate) fn of(path: &Path, operation: &'static str, error: sqlx::Error) -> Re
     if matches!(error, sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed) {
         return RegistryError::Closed;
     }
+    // Only our own reads wait for a connection of the pool; a lock of another program is an error of the database.
     if matches!(error, sqlx::Error::PoolTimedOut) {
-        return RegistryError::Locked { path };
+        return RegistryError::Busy { path };
     }
     let words = error.as_database_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     match code(&error) {
@@ -132,6 +133,13 @@ mod tests {
 
     fn other() -> RegistryError {
         RegistryError::Other { operation: "open the registry", why: "disk I/O error (code 778)".into() }
+    }
+
+    #[test]
+    fn a_read_that_waited_for_others_of_ours_blames_no_other_program() {
+        let busy = of(Path::new("/data/registry.db"), "read tasks", sqlx::Error::PoolTimedOut);
+        assert_eq!(busy, RegistryError::Busy { path: "/data/registry.db".into() });
+        assert!(!busy.hint().contains("program"), "nothing holds it: {}", busy.hint());
     }
 
     #[test]

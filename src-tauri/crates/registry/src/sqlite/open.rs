@@ -153,7 +153,11 @@ impl SqliteRegistry {
     ) -> Result<Self, RegistryError> {
         let mut base = base_of(path, key, policy);
         let readers = readers(options, policy);
-        let mut reader = readers.acquire().await.map_err(base.failed("open the registry"))?;
+        let mut reader = readers.acquire().await.map_err(|error| match error {
+            // Nobody reads yet: the connection itself waits, for a lock of another program.
+            sqlx::Error::PoolTimedOut => RegistryError::Locked { path: path.into() },
+            other => base.failed("open the registry")(other),
+        })?;
         match schema(&mut reader, path, KNOWN).await? {
             0 => return Err(RegistryError::Missing { path: path.into() }),
             found if found < newest(KNOWN) => {

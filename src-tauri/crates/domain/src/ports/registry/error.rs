@@ -10,6 +10,9 @@ pub enum RegistryError {
     /// Another process holds it, or the file system refuses locks.
     #[error("the registry `{path}` is locked")]
     Locked { path: PathBuf },
+    /// Reading waited too long for others that read: the machine, or the registry, has too much to do.
+    #[error("the registry `{path}` is busy: a read waited too long for its turn")]
+    Busy { path: PathBuf },
     /// It, or its folder, may not be written.
     #[error("the registry `{path}` cannot be written")]
     ReadOnly { path: PathBuf },
@@ -60,6 +63,7 @@ impl RegistryError {
             Self::Locked { .. } => "Another program holds it. If `taskwarden doctor` names no running core, close \
                  programs that have the file open, or move TASKWARDEN_HOME to a local disk."
                 .into(),
+            Self::Busy { .. } => "Nothing is lost. Try again; if it stays so, look at what else runs on this machine.".into(),
             Self::ReadOnly { path } => format!("Give your user write access to `{}` and its folder.", path.display()),
             Self::Full { .. } => "Free some space; `taskwarden doctor` says how much is free and how much is needed. \
                  Nothing recorded so far is lost. Until then, cancels and answers are recorded from the reserve file."
