@@ -447,8 +447,8 @@ impl End {
                 let complaint = self.complaint.lock().take();
                 let asked = self.kept.ending.is_cancelled() && complaint.is_none();
                 self.kept.stderr.ended(exit, asked || complaint.is_some());
-                let last = last_words(&self.kept.stderr, &self.pending);
-                self.tell(closure(&self.name, exit, asked, complaint, last));
+                let said = last_words(&self.kept.stderr, &self.pending);
+                self.tell(closure(&self.name, exit, asked, complaint, said));
                 self.take_all().await;
                 self.kept.tell(|log| log.say(KeeperFrame::bare(FrameKind::Settle, last)));
             }
