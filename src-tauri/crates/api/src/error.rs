@@ -251,7 +251,9 @@ impl From<Refusal> for ApiError {
                 (Code::Usage, "Name one with `--key=KEY`; `taskwarden inbox` lists the open ones.")
             }
             Refusal::NothingAsked => (Code::Refused, "`taskwarden inbox` lists everything that waits for an answer."),
-            Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; nothing is left to do."),
+            Refusal::AlreadyAnswered { .. } => {
+                (Code::Refused, "The first answer counts. `taskwarden tasks show ID` shows what was decided and how.")
+            }
             Refusal::Withdrawn => (Code::Refused, "Nothing is left to answer; the task continues."),
             Refusal::EndedBeforeAnswer => (Code::Refused, "`taskwarden tasks show ID` shows how it ended."),
             Refusal::NotForPeople(_) => (

@@ -47,6 +47,7 @@ use crate::audit::AuditEvent;
 use crate::ids::{AgentId, HandleId, JobKey, PersonId, RequestKey, ServerId, SessionKey};
 use crate::raw_message::RawMessage;
 use crate::task::decider::Decider;
+use crate::task::input_request::AnswerAction;
 use crate::task::input_request::form::FormError;
 use crate::task::observation::Progress;
 use crate::task::payload::PayloadWrite;
@@ -380,8 +381,8 @@ pub enum Refusal {
     #[error("this task is not waiting for an answer")]
     NothingAsked,
     /// Somebody was faster.
-    #[error("already answered by {} at {at}", .by.name())]
-    AlreadyAnswered { by: Decider, at: Timestamp },
+    #[error("already {} by {} at {at}; your answer was not recorded", .action.past(), .by.name())]
+    AlreadyAnswered { by: Decider, at: Timestamp, action: AnswerAction },
     /// The server took the question back.
     #[error("the server no longer asks this")]
     Withdrawn,

@@ -133,6 +133,17 @@ impl AnswerAction {
         }
     }
 
+    /// What was done, as people read it: `declined`.
+    #[must_use]
+    pub const fn past(self) -> &'static str {
+        match self {
+            Self::Accept => "accepted",
+            Self::Decline => "declined",
+            Self::Dismiss => "dismissed",
+            Self::Forwarded => "answered",
+        }
+    }
+
     /// Reads [`AnswerAction::word`] back.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {

@@ -41,6 +41,8 @@ fn a_task_asks_is_answered_from_the_inbox_and_gives_its_result() {
     assert!(raw["content"][0]["text"].is_string(), "`--json` prints the raw result: {raw}");
     let again = home.run(&["tasks", "answer", &id, "--decline"]);
     assert_eq!(again.code, Some(5), "the first answer counts: {again:?}");
+    assert!(again.err.contains("already accepted by "), "what was decided is said: {again:?}");
+    assert!(again.err.contains("your answer was not recorded"), "and what became of this one: {again:?}");
     assert_eq!(home.ok(&["inbox", "--json"]).json()["items"], json!([]));
 }
 

@@ -97,7 +97,7 @@ impl TaskHandle {
         match &request.state {
             RequestState::Open => {}
             RequestState::Answered(first) | RequestState::Confirmed(first) => {
-                return Err(Refusal::AlreadyAnswered { by: first.by.clone(), at: first.at });
+                return Err(Refusal::AlreadyAnswered { by: first.by.clone(), at: first.at, action: first.action });
             }
             RequestState::Withdrawn { .. } if input.by.agent().is_none() && !request.ask.is_for_people() => {
                 return Err(Refusal::NotForPeople(request.ask.kind().to_owned()));

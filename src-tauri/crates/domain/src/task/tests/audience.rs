@@ -68,10 +68,12 @@ fn the_first_recorded_answer_wins_and_the_other_learns_whose_it_was() {
     let agents = task.answer(forwarded("a"), at(30)).expect("it is asked");
     assert_eq!(agents.0.audit.first().map(|event| event.actor.clone()), Some(Actor::Agent(AGENT)));
     let late = agents.0.next.answer(accept(Some("a")), at(31)).map(|_| ());
-    assert_eq!(late, Err(Refusal::AlreadyAnswered { by: Decider::Agent(AGENT), at: at(30) }), "the agent was faster");
+    let agent_was = Refusal::AlreadyAnswered { by: Decider::Agent(AGENT), at: at(30), action: AnswerAction::Forwarded };
+    assert_eq!(late, Err(agent_was), "the agent was faster");
     let persons = task.answer(accept(Some("a")), at(30)).expect("it is asked").0.next;
     let late = persons.answer(forwarded("a"), at(31)).map(|_| ());
-    assert_eq!(late, Err(Refusal::AlreadyAnswered { by: ann().into(), at: at(30) }), "the person was faster");
+    let person_was = Refusal::AlreadyAnswered { by: ann().into(), at: at(30), action: AnswerAction::Accept };
+    assert_eq!(late, Err(person_was), "the person was faster");
 }
 
 #[test]

@@ -218,13 +218,25 @@ fn an_acknowledgement_that_comes_after_a_look_confirmed_the_answer_is_kept_once(
 }
 
 #[test]
+fn whoever_answers_second_learns_what_was_decided_and_that_nothing_of_theirs_was_recorded() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    for (action, said) in [(AnswerAction::Decline, "declined"), (AnswerAction::Dismiss, "dismissed")] {
+        let first = asked.answer(AnswerInput { action, ..decline("a", ann()) }, at(21)).expect("open").0.next;
+        let second = first.answer(AnswerInput { by: ben().into(), ..accept(None) }, at(22)).map(|_| ());
+        let told = second.expect_err("the first answer counts").to_string();
+        assert!(told.starts_with(&format!("already {said} by ann at ")), "{told}");
+        assert!(told.ends_with("; your answer was not recorded"), "{told}");
+    }
+}
+
+#[test]
 fn whoever_answers_second_without_a_key_learns_who_was_first() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
     let answered = asked.answer(accept(None), at(21)).expect("open").0.next;
     let second = answered.answer(AnswerInput { by: ben().into(), ..accept(None) }, at(22)).map(|_| ());
     assert_eq!(
         second,
-        Err(Refusal::AlreadyAnswered { by: ann().into(), at: at(21) }),
+        Err(Refusal::AlreadyAnswered { by: ann().into(), at: at(21), action: AnswerAction::Accept }),
         "it was clear which one was meant"
     );
     let nothing = working().answer(accept(None), at(21)).map(|_| ());

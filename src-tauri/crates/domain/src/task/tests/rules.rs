@@ -195,7 +195,8 @@ fn rule_14_an_answer_is_sent_again_until_acknowledged_and_never_changed() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
     let answered = asked.answer(accept(Some("a")), at(21)).expect("open").0.next;
     let faster = answered.answer(decline("a", ben()), at(22)).map(|_| ());
-    assert_eq!(faster, Err(crate::task::Refusal::AlreadyAnswered { by: ann().into(), at: at(21) }));
+    let first = AnswerAction::Accept;
+    assert_eq!(faster, Err(crate::task::Refusal::AlreadyAnswered { by: ann().into(), at: at(21), action: first }));
     let mut handle = answered;
     for attempt in 1..=3 {
         assert_eq!(handle.answers_due(at(30)).len(), 1, "due until acknowledged");
