@@ -20,6 +20,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   dismiss: "dismissed the question",
   forwarded: "answered",
 };
+/** What somebody did to a question, by the word of the answer's action. */
+export const answerSaid = (action: string): string => ANSWERS[action] ?? "answered";
 const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "in parts" };
 const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
   acknowledged: (server) => `${server} has the answer`,
@@ -66,9 +68,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
     actor === "server" ? `${server} withdrew its question` : "A question was withdrawn",
   answerBegun: ({ who }, note) => {
     const [, what, version] = /^(\w+) by rule \S+ version (\d+)$/.exec(note) ?? [];
-    return what === undefined
-      ? `${who} ${ANSWERS[note] ?? "answered"}`
-      : `A rule (version ${version ?? ""}) ${ANSWERS[what] ?? "answered"}`;
+    return what === undefined ? `${who} ${answerSaid(note)}` : `A rule (version ${version ?? ""}) ${answerSaid(what)}`;
   },
   answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} was settled`,
   answerUndone: ({ who }) => `${who} took the answer back`,

@@ -1,5 +1,6 @@
 /* Text of the inbox and of answering. What a server says is never part of it. */
 import { count, plural } from "$lib/format/count";
+import { answerSaid } from "$lib/text/events";
 import { alarmText } from "$lib/text/inbox/alarm";
 import { pauseChoiceText } from "$lib/text/inbox/pause-choice";
 import { timeLimitText } from "$lib/text/inbox/time-limit";
@@ -258,7 +259,6 @@ export const inboxText = {
 
   history: {
     heading: "What led here",
-    answeredByYou: "Answered by you",
     loading: "Loading the history",
     failed: "The history could not be loaded.",
     nothing: "Nothing is recorded yet.",
@@ -337,8 +337,8 @@ export const inboxText = {
     onItsWay: "On its way to the server",
     draftKept: "Draft kept",
     draftRestored: (when: string) => `Draft from ${when}`,
-    answered: (who: string, when: string) => `Answered by ${who} ${when}`,
-    elsewhere: (when: string) => `Answered by you ${when}, in another window`,
+    answered: (who: string, action: string, when: string) => `${who} ${answerSaid(action)} ${when}`,
+    elsewhere: (action: string, when: string) => `You ${answerSaid(action)} ${when}, elsewhere`,
     kept: "Your text stays here until you leave.",
     copyAnswer: "Copy your text",
     copiedAnswer: "Your text was copied.",

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { AnswerDto, RequestDto } from "$lib/bindings";
+import { inboxText } from "$lib/text/inbox";
 import { requestStatus } from "./request-state";
 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
@@ -37,16 +38,22 @@ it("a held answer can be taken back until it leaves", () => {
 });
 it("an answer on its way is not called sent", () =>
   expect(kind(asked("answered", { delivery: "sent" }))).toBe("sending"));
-it("the first answer names who gave it", () => {
-  expect(requestStatus(asked("confirmed", { by: "Dana", delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
+it("the first answer names who gave it and what it was", () => {
+  const theirs = asked("confirmed", { action: "decline", by: "Dana", delivery: "acknowledged" });
+  expect(requestStatus(theirs, "Mara", NOW)).toMatchObject({
     kind: "answered",
     by: "Dana",
+    action: "decline",
     isMine: false,
   });
   expect(requestStatus(asked("confirmed", { delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
     kind: "answered",
     isMine: true,
   });
+});
+it("the footer says what was decided", () => {
+  expect(inboxText.footer.answered("Dana", "decline", "2 s ago")).toBe("Dana declined to answer 2 s ago");
+  expect(inboxText.footer.elsewhere("dismiss", "2 s ago")).toBe("You dismissed the question 2 s ago, elsewhere");
 });
 it("a refusal carries the server's reason", () =>
   expect(requestStatus(asked("answered", { delivery: "refused", refusedWhy: "closed" }), "Mara", NOW)).toMatchObject({

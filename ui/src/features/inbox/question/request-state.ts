@@ -8,7 +8,13 @@ export type RequestStatus =
   | { readonly kind: "held"; readonly until: string; readonly answer: AnswerDto }
   /** On its way, or waiting for the other questions of its round. */
   | { readonly kind: "sending"; readonly answer: AnswerDto }
-  | { readonly kind: "answered"; readonly by: string; readonly at: string; readonly isMine: boolean }
+  | {
+      readonly kind: "answered";
+      readonly by: string;
+      readonly at: string;
+      readonly action: AnswerDto["action"];
+      readonly isMine: boolean;
+    }
   | { readonly kind: "refused"; readonly why: string | null; readonly answer: AnswerDto }
   | { readonly kind: "withdrawn"; readonly why: string | null };
 
@@ -24,7 +30,7 @@ export function requestStatus(request: RequestDto, me: string | null, now: numbe
   if (answer.delivery === "refused") return { kind: "refused", why: answer.refusedWhy, answer };
   const isMine = answer.by === me;
   if (!isMine || request.state === "confirmed" || answer.delivery === "acknowledged")
-    return { kind: "answered", by: answer.by, at: answer.at, isMine };
+    return { kind: "answered", by: answer.by, at: answer.at, action: answer.action, isMine };
   if (answer.delivery === "recorded" && answer.notBefore !== null && Date.parse(answer.notBefore) > now)
     return { kind: "held", until: answer.notBefore, answer };
   return { kind: "sending", answer };
