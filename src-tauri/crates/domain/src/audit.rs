@@ -67,7 +67,7 @@ pub enum Verb {
     Discovered,
     /// A person gave a task's id.
     Adopted,
-    /// The reply can no longer arrive.
+    /// The reply can no longer arrive, or came and cannot be read.
     Unconfirmed,
     /// It ended, with the word in the note.
     Ended,

@@ -229,7 +229,7 @@ describe("the cells of a row", () => {
       statusMessage: null,
       progress: null,
     };
-    const text = "A reply from ci can no longer arrive";
+    const text = "The reply from ci is lost";
     expect(messageText(row, () => NOW)).toEqual({ text, isServers: false });
     expect(messageText({ ...row, statusMessage: "half done" }, () => NOW).text, "its last words come first").toBe(
       "half done",

@@ -83,7 +83,7 @@ describe("what happened, in words", () => {
     );
     expect(look("given", "taskwarden", "").text).toBe("order-bot was given the task");
     expect(look("unconfirmed", "taskwarden", "the reply can no longer arrive").text).toBe(
-      "A reply from warehouse can no longer arrive",
+      "The reply from warehouse is lost",
     );
     expect(look("revoked", "person", "", null).text).toBe("Mara revoked it from its agent");
   });

@@ -60,7 +60,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   accepted: ({ server }) => `${server} accepted it as a task`,
   discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows the task again`),
   adopted: ({ who }) => `${who} added it by its id`,
-  unconfirmed: ({ server }) => `A reply from ${server} can no longer arrive`,
+  unconfirmed: ({ server }) => `The reply from ${server} is lost`,
   ended: ({ server }, note) => ENDS[end(note)]?.(server) ?? `${server} ended it`,
   contradiction: ({ server }) => `${server} contradicted its earlier report`,
   asked: ({ server }) => `${server} asked a question`,

@@ -191,7 +191,7 @@ export const inboxText = {
 
   unconfirmed: {
     said: (server: string) =>
-      `The call was sent, and the connection ended before ${server} replied. It may be running, or it may never have started.`,
+      `The call to ${server} was sent, and its reply is lost. It may be running, or it may never have started.`,
     what: (server: string) => `Check on ${server} itself whether the work was done before you start it again.`,
   },
 

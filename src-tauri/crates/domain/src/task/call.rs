@@ -172,7 +172,8 @@ impl TaskHandle {
         self.not_sent(&format!("{SIGN_IN_REFUSED}: {why}. {}", hint.trim_end_matches('.')), now)
     }
 
-    /// The reply can no longer arrive; the call is never sent again. Questions asked on its behalf end with it.
+    /// The reply can no longer arrive, or came and could not be read; the call is never sent again. Questions asked on its
+    /// behalf end with it.
     #[must_use]
     pub fn reply_lost(&self, why: &str, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
@@ -180,8 +181,13 @@ impl TaskHandle {
             ServerView::Awaiting { .. } | ServerView::OwnCall { .. } => {
                 let part = Actor::System("call");
                 step.next.view = ServerView::Unanswered { since: now, why: why.to_owned() };
-                step.fact(now, part.clone(), Verb::Unconfirmed, "the reply can no longer arrive");
-                step.close_requests(now, &part, "the call's reply can no longer arrive", |_| true);
+                let (note, closed) = if step.next.view.is_reply_unreadable() {
+                    ("the reply cannot be read", "the call's reply cannot be read")
+                } else {
+                    ("the reply can no longer arrive", "the call's reply can no longer arrive")
+                };
+                step.fact(now, part.clone(), Verb::Unconfirmed, note);
+                step.close_requests(now, &part, closed, |_| true);
                 step.effect(Effect::StopPolling);
                 step.effect(Effect::Tell(Attention::Problem));
             }

@@ -151,10 +151,9 @@ pub(crate) fn problem(handle: &TaskHandle, phase: Phase, around: SubjectContext<
             format!("{tool} expired on {server}"),
             format!("Last heard of at {seen}. Its result can no longer be read."),
         ),
-        Phase::Unconfirmed => (
-            format!("{server} did not confirm {tool}"),
-            "The reply can no longer arrive. It may or may not run there.".into(),
-        ),
+        Phase::Unconfirmed => {
+            (format!("{server} did not confirm {tool}"), "The reply is lost. It may or may not run there.".into())
+        }
         Phase::Blocked => {
             (format!("{server} needs a sign-in or an upgrade"), format!("{tool} cannot be followed until then."))
         }

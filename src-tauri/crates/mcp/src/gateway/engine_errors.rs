@@ -35,6 +35,7 @@ pub(crate) fn fault(error: &EngineError) -> RequestError {
         EngineError::OverShare { most } => decided(refused::over_share(*most)),
         EngineError::TooManyOpenCalls { most } => decided(refused::over_budget(*most)),
         EngineError::Upstream(error) => upstream(error),
+        EngineError::ReplyLost(UpstreamError::Unreadable { .. }) => failed(&ended::reply_unreadable()),
         EngineError::ReplyLost(_) => failed(&ended::reply_lost()),
         EngineError::Registry(error) => unreadable(error),
         EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),

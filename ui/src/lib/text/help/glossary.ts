@@ -108,7 +108,7 @@ export const GLOSSARY = [
   { word: "No news", means: "The server has not answered several checks; the task may still run." },
   {
     word: "Not confirmed by the server",
-    means: "A call was sent and its reply can no longer arrive; nobody knows whether it ran.",
+    means: "A call was sent and its reply is lost; nobody knows whether it ran.",
   },
   { word: "Not obeyed", means: "Tasks and calls that the server finished after it was asked to cancel them." },
   { word: "Not watched", means: "Taskwarden no longer checks the task; it may still run on its server." },

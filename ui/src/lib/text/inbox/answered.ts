@@ -132,11 +132,11 @@ export const answeredText = {
   },
 
   lost: {
-    ended: (server: string, n: number) => `The connection to ${server} ended during ${plural(n, "call")}`,
+    ended: (server: string, n: number) => `The replies of ${server} to ${plural(n, "call")} are lost`,
     gone: (server: string, n: number) => `${plural(n, "task was", "tasks were")} lost on ${server}`,
     calls: (n: number) => plural(n, "call"),
     said: (server: string) =>
-      `The calls were sent, and the connection ended before ${server} replied. Each may be running, or may never have started. A reply can no longer arrive.`,
+      `The calls to ${server} were sent, and their replies are lost. Each may be running, or may never have started.`,
     goneSaid: (server: string) =>
       `${server} lost these tasks at about the same time. They may have finished. No result was received.`,
     which: (n: number) => (n === 1 ? "The call" : "The calls"),

@@ -80,6 +80,8 @@ pub enum OwnFailure {
     ServerRemoved,
     /// The reply can no longer arrive.
     ReplyLost,
+    /// The reply came and could not be read.
+    ReplyUnreadable,
     /// In words that the agent was shown before.
     Told(Arc<str>),
 }
@@ -96,6 +98,7 @@ impl OwnFailure {
             Self::SignInRefused => Arc::from(SIGN_IN_REFUSED),
             Self::ServerRemoved => Arc::from(SERVER_REMOVED),
             Self::ReplyLost => Arc::from(REPLY_LOST),
+            Self::ReplyUnreadable => Arc::from(REPLY_UNREADABLE),
             Self::Told(words) => Arc::clone(words),
         }
     }
@@ -116,6 +119,7 @@ impl OwnFailure {
             SIGN_IN_REFUSED => Self::SignInRefused,
             SERVER_REMOVED => Self::ServerRemoved,
             REPLY_LOST => Self::ReplyLost,
+            REPLY_UNREADABLE => Self::ReplyUnreadable,
             _ => Self::Told(Arc::clone(kept)),
         }
     }
@@ -137,6 +141,7 @@ const SIGN_IN_REFUSED: &str = "signInRefused";
 const SERVER_REMOVED: &str = "serverRemoved";
 const GIVEN_UP: &str = "givenUp";
 const REPLY_LOST: &str = "replyLost";
+const REPLY_UNREADABLE: &str = "replyUnreadable";
 
 /// The times of a task as its agent sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,14 +204,21 @@ fn ended_view(handle: &TaskHandle, now: Timestamp) -> Option<AgentView> {
             Some(if handle.cancelled_unsent() { AgentView::Cancelled } else { AgentView::Failed })
         }
         ServerView::Unanswered { .. } if handle.cancelled_unsent() => Some(AgentView::Cancelled),
-        ServerView::Unanswered { since, .. } if soon(*since) => {
-            Some(AgentView::working("The connection was lost; Taskwarden looks for the reply."))
-        }
+        ServerView::Unanswered { since, .. } if soon(*since) => Some(AgentView::working(unanswered(&handle.view))),
         ServerView::Unanswered { .. } => Some(AgentView::Failed),
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
         | ServerView::Gated { .. } => None,
+    }
+}
+
+/// What is said of a call without its reply until it counts as failed.
+fn unanswered(view: &ServerView) -> &'static str {
+    if view.is_reply_unreadable() {
+        "The server replied, and the reply cannot be read because of its size or its form; the call ends soon."
+    } else {
+        "The connection was lost; Taskwarden looks for the reply."
     }
 }
 
@@ -325,6 +337,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
         ServerView::NotSent { why } if why == REMOVED_BEFORE_SENT => ours(OwnFailure::ServerRemoved),
         ServerView::NotSent { .. } if handle.view.is_sign_in_refused() => ours(OwnFailure::SignInRefused),
         ServerView::NotSent { .. } => ours(OwnFailure::GivenUp),
+        ServerView::Unanswered { .. } if handle.view.is_reply_unreadable() => ours(OwnFailure::ReplyUnreadable),
         ServerView::Unanswered { .. } => ours(OwnFailure::ReplyLost),
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }

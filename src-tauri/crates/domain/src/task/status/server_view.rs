@@ -137,6 +137,10 @@ pub(crate) const REMOVED_BEFORE_SENT: &str = "its server was removed before the 
 /// How the reason of a call begins that its server did not run because it refused the sign-in.
 pub(crate) const SIGN_IN_REFUSED: &str = "the server refused the sign-in for this call";
 
+/// How the reason of a call begins whose reply came and could not be taken, such as one that is too large: as
+/// [`crate::ports::UpstreamError::Unreadable`] begins.
+const REPLY_UNREADABLE: &str = "the server's answer cannot be read";
+
 /// What the server says. One variant a stage of a call's life on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerView {
@@ -176,7 +180,8 @@ pub enum ServerView {
     /// Nothing of the call runs on the server, and nothing will: it never left this machine, the server refused the
     /// sign-in for it, or it was given up between two rounds of questions. Says why.
     NotSent { why: String },
-    /// The reply can no longer arrive: connection or process gone, or the core restarted (rule 11, ruling 2).
+    /// The reply can no longer arrive: connection or process gone, the core restarted (rule 11, ruling 2), or it came and
+    /// could not be read.
     Unanswered {
         /// When we learnt it.
         since: Timestamp,
@@ -241,6 +246,12 @@ impl ServerView {
     #[must_use]
     pub fn is_sign_in_refused(&self) -> bool {
         matches!(self, Self::NotSent { why } if why.starts_with(SIGN_IN_REFUSED))
+    }
+
+    /// Whether a reply to the call came and could not be taken, such as one that is too large. It is not asked for again.
+    #[must_use]
+    pub fn is_reply_unreadable(&self) -> bool {
+        matches!(self, Self::Unanswered { why, .. } if why.starts_with(REPLY_UNREADABLE))
     }
 
     /// Whether the call waits at the gate and was never sent.

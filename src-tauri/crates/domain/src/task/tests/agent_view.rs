@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::random_histories::{Happening, any_history, perform};
 use super::*;
 use crate::policy::LATE_REPLY_WAIT;
+use crate::ports::UpstreamError;
 use crate::rule::{LimitAction, TokenLimit};
 use crate::task::status::{GoneWhy, Phase};
 use crate::task::{
@@ -94,6 +95,21 @@ fn a_late_reply_counts_while_the_agent_was_not_told_of_the_loss() {
     let refusal = CallReply::Error { error: rpc_error(), payload: Payload::new("{}") };
     let refused = lost.replied(&refusal, &home(), long_after(20), &policy()).next;
     assert_eq!(agent_failure(&refused, long_after(20)), shown, "nor does another failure take its place");
+}
+
+#[test]
+fn a_reply_that_cannot_be_read_is_told_as_one_and_not_as_a_lost_connection() {
+    let why = "is longer than 1024 bytes".to_owned();
+    let unreadable = UpstreamError::Unreadable { path: "$.result.taskId".into(), why, raw: None };
+    let step = agents_call(Audience::People).give(at(11)).next.reply_lost(&unreadable.to_string(), at(20));
+    let noted = step.audit.iter().find(|fact| fact.verb == Verb::Unconfirmed);
+    assert_eq!(noted.map(|fact| fact.note.as_str()), Some("the reply cannot be read"));
+    let said = "The server replied, and the reply cannot be read because of its size or its form; the call ends soon.";
+    assert_eq!(agent_view(&step.next, at(30)), AgentView::Working { message: Some(said.into()) });
+    let late = long_after(20);
+    let failure = agent_failure(&step.next, late);
+    assert_eq!(failure, Some(AgentFailure::Ours(OwnFailure::ReplyUnreadable)));
+    assert_eq!(step.next.phase(late), Phase::Unconfirmed, "whether it ran is as unknown as before");
 }
 
 #[test]

@@ -178,7 +178,7 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
         (None, ServerViewKind::Direct) => format!("{} replied without a task", task.server),
         (None, ServerViewKind::Refused) => format!("{} answered with an error", task.server),
         (None, ServerViewKind::NotSent) => format!("nothing of it runs on {}", task.server),
-        (None, ServerViewKind::Unanswered) => "the reply can no longer arrive".into(),
+        (None, ServerViewKind::Unanswered) => "the reply is lost".into(),
         (None, ServerViewKind::Task) => format!("{} has said nothing yet", task.server),
     }];
     if let Some(seen) = moment(&task.last_seen_at) {

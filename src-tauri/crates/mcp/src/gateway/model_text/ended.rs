@@ -201,6 +201,7 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
                 .to_owned()
         }
         OwnFailure::ReplyLost => reply_lost(),
+        OwnFailure::ReplyUnreadable => reply_unreadable(),
         OwnFailure::Told(words) => words.to_string(),
     }
 }
@@ -210,6 +211,14 @@ pub(in crate::gateway) fn reply_lost() -> String {
     format!(
         "The reply to this call was lost: the server's process or connection ended, or Taskwarden was restarted, while the \
          call ran. {UNKNOWN_WORK}"
+    )
+}
+
+/// A call whose reply came and could not be read.
+pub(in crate::gateway) fn reply_unreadable() -> String {
+    format!(
+        "The server replied to this call, but Taskwarden cannot read the reply because of its size or its form, and does not \
+         ask for it again. {UNKNOWN_WORK}"
     )
 }
 

@@ -91,6 +91,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("lost: expired", lost(GoneWhy::Expired)),
         ("lost: the server was removed", lost(GoneWhy::ServerRemoved)),
         ("reply lost", ended::failed(&OwnFailure::ReplyLost)),
+        ("reply unreadable", ended::failed(&OwnFailure::ReplyUnreadable)),
         ("given up", ended::failed(&OwnFailure::GivenUp)),
         ("sign-in refused", ended::failed(&OwnFailure::SignInRefused)),
         ("server removed before it was sent", ended::failed(&OwnFailure::ServerRemoved)),

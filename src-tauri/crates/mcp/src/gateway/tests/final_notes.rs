@@ -201,6 +201,19 @@ async fn a_call_whose_reply_is_lost_fails_and_says_that_nobody_knows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_whose_reply_cannot_be_read_is_not_told_as_one_that_lost_its_connection() {
+    let setup = GatewaySetup::new().await;
+    let why = "the answer has more than 9 bytes".to_owned();
+    let unreadable = UpstreamError::Unreadable { path: "$".into(), why, raw: None };
+    setup.scripted.reply("slow", SECOND, Err(CallError::ReplyLost(unreadable)));
+    let error = setup.plain(1).call("slow").await.error();
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.contains("The server replied to this call, but Taskwarden cannot read the reply"), "{said}");
+    assert!(said.contains("It is not known whether the work was done"), "{said}");
+    assert!(setup.rows(1).await[0].view.is_reply_unreadable());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_older_client_sees_nothing_of_the_modern_era_whatever_its_server_says() {
     let about = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x","version":"1"}}"#;
     let server = LinkServer::modern(11, json!({"tools": {}, "resources": {}, "prompts": {}}), move |method, params| {
