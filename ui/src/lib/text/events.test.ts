@@ -16,6 +16,7 @@ const NOTES = [
   "call -> refused",
   "call -> not sent",
   "call -> sign-in refused",
+  "call -> asked to wait",
   "input_required -> another word",
   "acknowledged",
   "refused",

@@ -36,6 +36,7 @@ const ENDS: Readonly<Record<string, (server: string) => string>> = {
   cancelled: (server) => `${server} reported that it was cancelled`,
   refused: (server) => `${server} answered with an error`,
   "not sent": () => "Nothing was sent",
+  "asked to wait": (server) => `${server} asked to wait`,
   "sign-in refused": (server) => `${server} refused the sign-in`,
 };
 

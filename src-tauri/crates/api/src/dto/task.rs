@@ -57,7 +57,7 @@ words! {
         Direct = "direct",
         /// The server refused the call.
         Refused = "refused",
-        /// Nothing of the call runs: it was not sent, or the sign-in for it was refused.
+        /// Nothing of the call runs: it was not sent, or its server refused the sign-in for it or asked to wait.
         NotSent = "notSent",
         /// The reply was lost.
         Unanswered = "unanswered",

@@ -180,7 +180,7 @@ impl MonthReport {
         if self.cancels.is_asked(handle(row)) {
             let end = match how.as_str() {
                 "cancelled" => CancelledEnd::Stopped,
-                "not sent" | "sign-in refused" => CancelledEnd::NeverSent,
+                "not sent" | "sign-in refused" | "asked to wait" => CancelledEnd::NeverSent,
                 _ => CancelledEnd::FinishedAnyway,
             };
             self.cancel(row, |cancel| cancel.end = Some(end));

@@ -79,8 +79,8 @@ pub enum UpstreamError {
 /// How a call failed to bring a reply. Whether anything may have run is the point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Nothing of it ran, so it is safe to try again: nothing was sent, or the server turned it away with its answer, such
-    /// as one that refuses the sign-in ([`UpstreamError::Unauthorized`]).
+    /// Nothing of it ran, so it is safe to try again: nothing was sent, or the server turned it away with its answer: it
+    /// refused the sign-in ([`UpstreamError::Unauthorized`]) or asked to wait ([`UpstreamError::RateLimited`]).
     #[error(transparent)]
     NotSent(UpstreamError),
     /// It was sent, or may have been, and the reply can no longer arrive.

@@ -6,6 +6,7 @@
 mod gated;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub use gated::LetThrough;
 
@@ -18,7 +19,7 @@ use crate::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use crate::task::observation::observe::Sighting;
 use crate::task::observation::{Observation, ObservationDoor};
 use crate::task::payload::{Payload, PayloadKind, ResultRef};
-use crate::task::status::{Delivery, Outcome, RpcError, SIGN_IN_REFUSED, ServerView};
+use crate::task::status::{ASKED_TO_WAIT, Delivery, Outcome, RpcError, SIGN_IN_REFUSED, ServerView};
 use crate::time::Timestamp;
 
 /// What a call brought.
@@ -172,6 +173,13 @@ impl TaskHandle {
         self.not_sent(&format!("{SIGN_IN_REFUSED}: {why}. {}", hint.trim_end_matches('.')), now)
     }
 
+    /// The server did not take this call, because it gets too many requests: `after` is how long it asked to wait.
+    #[must_use]
+    pub fn asked_to_wait(&self, after: Option<Duration>, now: Timestamp) -> Transition {
+        let span = after.map_or_else(String::new, |after| format!(" {} s", after.as_secs()));
+        self.not_sent(&format!("{ASKED_TO_WAIT}{span}"), now)
+    }
+
     /// The reply can no longer arrive, or came and could not be read; the call is never sent again. Questions asked on its
     /// behalf end with it.
     #[must_use]
@@ -270,7 +278,13 @@ impl Transition {
         self.next.view = ServerView::NotSent { why: why.to_owned() };
         self.keep(PayloadKind::RequestState, None);
         let part = Actor::System("call");
-        let note = if self.next.view.is_sign_in_refused() { "call -> sign-in refused" } else { "call -> not sent" };
+        let note = if self.next.view.is_sign_in_refused() {
+            "call -> sign-in refused"
+        } else if self.next.view.is_asked_to_wait() {
+            "call -> asked to wait"
+        } else {
+            "call -> not sent"
+        };
         self.fact(now, part.clone(), Verb::Ended, note);
         self.close_requests(now, &part, "the call was given up", |_| true);
         self.effect(Effect::StopPolling);

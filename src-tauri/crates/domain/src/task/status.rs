@@ -13,8 +13,8 @@ mod server_view;
 pub use contact::{Contact, GoneWhy, Miss, Needs};
 pub use intent::{CancelRequest, CancelState, Delivery, Intent, SentCancel};
 pub use phase::{Phase, PhaseGroup};
+pub(crate) use server_view::{ASKED_TO_WAIT, REMOVED_BEFORE_SENT, SIGN_IN_REFUSED};
 pub use server_view::{GateReason, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
-pub(crate) use server_view::{REMOVED_BEFORE_SENT, SIGN_IN_REFUSED};
 
 use crate::time::Timestamp;
 

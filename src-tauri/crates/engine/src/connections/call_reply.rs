@@ -165,10 +165,18 @@ pub(crate) async fn take_in(
 
 /// Nothing of the call ran: it did not leave, or the server turned it away with its answer.
 fn not_run(handle: &TaskHandle, error: &UpstreamError, now: Timestamp) -> Transition {
-    if let UpstreamError::Unauthorized { why, hint } = error {
-        return handle.sign_in_refused(why, hint, now);
+    match error {
+        UpstreamError::Unauthorized { why, hint } => handle.sign_in_refused(why, hint, now),
+        UpstreamError::RateLimited { after } => handle.asked_to_wait(*after, now),
+        UpstreamError::Unreachable { .. }
+        | UpstreamError::UnknownTask
+        | UpstreamError::Refused(_)
+        | UpstreamError::MissingCapability(_)
+        | UpstreamError::Unsupported(_)
+        | UpstreamError::Unreadable { .. }
+        | UpstreamError::GivenUp
+        | UpstreamError::ChannelGone => handle.not_sent(&error.to_string(), now),
     }
-    handle.not_sent(&error.to_string(), now)
 }
 
 /// The reply of a call over this connection cannot arrive any more: its process was ended by a person, or nobody knows

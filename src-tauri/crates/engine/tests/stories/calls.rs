@@ -70,6 +70,19 @@ async fn a_call_that_never_left_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_whose_server_asks_to_wait_says_so_and_is_not_sent_again() {
+    let (world, server, id) = World::new().await;
+    let busy = UpstreamError::RateLimited { after: Some(Duration::from_secs(7)) };
+    server.reply("busy", Duration::ZERO, Err(CallError::NotSent(busy)));
+    let task = world.call(id, "busy").await;
+    let handle = world.until_phase(task, Phase::Failed).await;
+    assert!(handle.view.is_asked_to_wait(), "the server answered: {:?}", handle.view);
+    world.pass(Duration::from_secs(60)).await;
+    let calls = server.times(|act| matches!(act, EngineAction::Call { .. }));
+    assert_eq!(calls.len(), 1, "whether it is made again is the caller's to say");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_error_of_the_server_is_the_calls_end() {
     let (world, server, id) = World::new().await;
     let error = RpcError { code: -32_602, message: "no such tool".into() };

@@ -76,6 +76,8 @@ pub enum OwnFailure {
     GivenUp,
     /// The server refused the sign-in for the call, and did not run it.
     SignInRefused,
+    /// The server did not take the call and asked to wait.
+    AskedToWait,
     /// A person removed the server before the call was sent.
     ServerRemoved,
     /// The reply can no longer arrive.
@@ -96,6 +98,7 @@ impl OwnFailure {
             Self::NoResult => Arc::from(NO_RESULT),
             Self::GivenUp => Arc::from(GIVEN_UP),
             Self::SignInRefused => Arc::from(SIGN_IN_REFUSED),
+            Self::AskedToWait => Arc::from(ASKED_TO_WAIT),
             Self::ServerRemoved => Arc::from(SERVER_REMOVED),
             Self::ReplyLost => Arc::from(REPLY_LOST),
             Self::ReplyUnreadable => Arc::from(REPLY_UNREADABLE),
@@ -117,6 +120,7 @@ impl OwnFailure {
             NO_RESULT => Self::NoResult,
             GIVEN_UP => Self::GivenUp,
             SIGN_IN_REFUSED => Self::SignInRefused,
+            ASKED_TO_WAIT => Self::AskedToWait,
             SERVER_REMOVED => Self::ServerRemoved,
             REPLY_LOST => Self::ReplyLost,
             REPLY_UNREADABLE => Self::ReplyUnreadable,
@@ -138,6 +142,7 @@ const WITHHELD: &str = "withheld";
 const WITHOUT_REASON: &str = "withoutReason";
 const NO_RESULT: &str = "noResult";
 const SIGN_IN_REFUSED: &str = "signInRefused";
+const ASKED_TO_WAIT: &str = "askedToWait";
 const SERVER_REMOVED: &str = "serverRemoved";
 const GIVEN_UP: &str = "givenUp";
 const REPLY_LOST: &str = "replyLost";
@@ -336,6 +341,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
         },
         ServerView::NotSent { why } if why == REMOVED_BEFORE_SENT => ours(OwnFailure::ServerRemoved),
         ServerView::NotSent { .. } if handle.view.is_sign_in_refused() => ours(OwnFailure::SignInRefused),
+        ServerView::NotSent { .. } if handle.view.is_asked_to_wait() => ours(OwnFailure::AskedToWait),
         ServerView::NotSent { .. } => ours(OwnFailure::GivenUp),
         ServerView::Unanswered { .. } if handle.view.is_reply_unreadable() => ours(OwnFailure::ReplyUnreadable),
         ServerView::Unanswered { .. } => ours(OwnFailure::ReplyLost),

@@ -137,6 +137,9 @@ pub(crate) const REMOVED_BEFORE_SENT: &str = "its server was removed before the 
 /// How the reason of a call begins that its server did not run because it refused the sign-in.
 pub(crate) const SIGN_IN_REFUSED: &str = "the server refused the sign-in for this call";
 
+/// How the reason of a call begins that its server did not take because it gets too many requests.
+pub(crate) const ASKED_TO_WAIT: &str = "the server did not take this call and asked to wait";
+
 /// How the reason of a call begins whose reply came and could not be taken, such as one that is too large: as
 /// [`crate::ports::UpstreamError::Unreadable`] begins.
 const REPLY_UNREADABLE: &str = "the server's answer cannot be read";
@@ -178,7 +181,7 @@ pub enum ServerView {
         has_state: bool,
     },
     /// Nothing of the call runs on the server, and nothing will: it never left this machine, the server refused the
-    /// sign-in for it, or it was given up between two rounds of questions. Says why.
+    /// sign-in for it or asked to wait, or it was given up between two rounds of questions. Says why.
     NotSent { why: String },
     /// The reply can no longer arrive: connection or process gone, the core restarted (rule 11, ruling 2), or it came and
     /// could not be read.
@@ -246,6 +249,12 @@ impl ServerView {
     #[must_use]
     pub fn is_sign_in_refused(&self) -> bool {
         matches!(self, Self::NotSent { why } if why.starts_with(SIGN_IN_REFUSED))
+    }
+
+    /// Whether the call did not run because its server asked to wait.
+    #[must_use]
+    pub fn is_asked_to_wait(&self) -> bool {
+        matches!(self, Self::NotSent { why } if why.starts_with(ASKED_TO_WAIT))
     }
 
     /// Whether a reply to the call came and could not be taken, such as one that is too large. It is not asked for again.

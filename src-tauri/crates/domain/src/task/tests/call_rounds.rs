@@ -140,6 +140,18 @@ fn a_call_whose_sign_in_was_refused_says_so_and_what_to_do_and_not_that_it_was_n
 }
 
 #[test]
+fn a_call_whose_server_asks_to_wait_says_so_and_not_that_it_was_not_sent() {
+    let step = awaiting().asked_to_wait(Some(Duration::from_secs(7)), at(5));
+    assert_eq!(step.next.phase(at(5)), Phase::Failed);
+    let told = "the server did not take this call and asked to wait 7 s";
+    assert_eq!(step.next.view, ServerView::NotSent { why: told.into() });
+    let ended = step.audit.iter().find(|fact| fact.verb == Verb::Ended);
+    assert_eq!(ended.map(|fact| fact.note.as_str()), Some("call -> asked to wait"));
+    let failure = agent_failure(&step.next, at(6));
+    assert_eq!(failure, Some(AgentFailure::Ours(OwnFailure::AskedToWait)), "its agent hears the same");
+}
+
+#[test]
 fn a_new_call_is_recorded_with_its_arguments_and_its_time() {
     let usual = UsualDuration { samples: 9, median_ms: 100, p90_ms: 900, p95_ms: 950 };
     let learned = TaskHandle::admit(NewCall { usual: Some(usual), ..new_call() }, at(50));

@@ -20,6 +20,8 @@ pub(super) enum Work {
     NeverSent,
     /// The server refused the sign-in for the call.
     SignInRefused,
+    /// The server did not take the call and asked to wait.
+    AskedToWait,
     /// The server had asked something and was not working.
     BetweenQuestions,
     /// The server says that it stopped.
@@ -40,6 +42,8 @@ impl Work {
                     Self::BetweenQuestions
                 } else if handle.view.is_sign_in_refused() {
                     Self::SignInRefused
+                } else if handle.view.is_asked_to_wait() {
+                    Self::AskedToWait
                 } else {
                     Self::NeverSent
                 }
@@ -53,6 +57,7 @@ impl Work {
         match self {
             Self::NeverSent => "The call was never sent to the server, so nothing was done.",
             Self::SignInRefused => "The server refused the sign-in for the call, so nothing was done.",
+            Self::AskedToWait => "The server did not take the call and asked to wait, so nothing was done.",
             Self::BetweenQuestions => {
                 "The server was waiting for an answer and nothing of the call runs there any more; what it did before is \
                  not undone."
@@ -193,6 +198,10 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
         OwnFailure::SignInRefused => {
             "The server refused the sign-in for this call, so nothing of it runs there. Ask the user to sign in to this server \
              in Taskwarden, or to change the token that is stored for it there; then try again."
+                .to_owned()
+        }
+        OwnFailure::AskedToWait => {
+            "The server did not take this call and asked to wait, so nothing of it runs there. Wait a while, then try again."
                 .to_owned()
         }
         OwnFailure::ServerRemoved => {

@@ -56,6 +56,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("cancelled by a person, not told", cancelled(Some("it says \"stop\"\nnow"), Work::Untold)),
         ("cancelled by a person, never sent", cancelled(None, Work::NeverSent)),
         ("cancelled by a person, sign-in refused", cancelled(None, Work::SignInRefused)),
+        ("cancelled by a person, asked to wait", cancelled(None, Work::AskedToWait)),
         ("cancelled by a person between questions", cancelled(None, Work::BetweenQuestions)),
         (
             "cancelled by a supervisor program",
@@ -94,6 +95,7 @@ fn ends() -> Vec<(&'static str, String)> {
         ("reply unreadable", ended::failed(&OwnFailure::ReplyUnreadable)),
         ("given up", ended::failed(&OwnFailure::GivenUp)),
         ("sign-in refused", ended::failed(&OwnFailure::SignInRefused)),
+        ("asked to wait", ended::failed(&OwnFailure::AskedToWait)),
         ("server removed before it was sent", ended::failed(&OwnFailure::ServerRemoved)),
         ("no result", ended::failed(&OwnFailure::NoResult)),
         ("failed without a reason", ended::failed(&OwnFailure::WithoutReason)),

@@ -51,6 +51,7 @@ impl SpanOutcome {
             Phase::Failed if task.view.is_sign_in_refused() => {
                 Self::error("the server refused the sign-in", "sign_in_refused")
             }
+            Phase::Failed if task.view.is_asked_to_wait() => Self::error("the server asked to wait", "asked_to_wait"),
             Phase::Failed if matches!(task.view, ServerView::NotSent { .. }) => {
                 Self::error("the call was not sent", "not_sent")
             }

@@ -170,6 +170,7 @@ fn the_status_says_how_it_ended_and_nothing_where_people_ended_it_or_nobody_know
         ),
         (of(ServerView::NotSent { why: "hush".into() }), SpanStatus::Error, Some("not_sent")),
         (call().sign_in_refused("hush", "", at(1_000)).next, SpanStatus::Error, Some("sign_in_refused")),
+        (call().asked_to_wait(None, at(1_000)).next, SpanStatus::Error, Some("asked_to_wait")),
         (gone(GoneWhy::Unknown), SpanStatus::Error, Some("lost")),
         (gone(GoneWhy::Expired), SpanStatus::Error, Some("expired")),
     ] {
