@@ -94,7 +94,9 @@ fn form_schema(raw: Option<&RawValue>, policy: &Policy) -> Result<Value, &'stati
     }
     match serde_json::from_str(raw.get()) {
         Ok(Value::Object(schema)) => Ok(Value::Object(schema)),
-        Ok(_) | Err(_) => Err("with a form that is not an object"),
+        Ok(_) => Err("with a form that is not an object"),
+        // It is JSON by its form: what fails is a number beyond all that can be stored, or a broken character.
+        Err(_) => Err("with a form that has a number or a text that cannot be read"),
     }
 }
 
