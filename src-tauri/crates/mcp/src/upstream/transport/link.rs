@@ -108,6 +108,10 @@ pub enum LinkError {
     },
 }
 
+/// What a person can do about a process that ended or takes no messages: what it wrote is in its log.
+pub(crate) const SEE_SERVER_LOG: &str =
+    "Taskwarden starts it again; what it wrote last is in the server's log (`taskwarden servers log NAME`).";
+
 /// The request may not leave any more, and nothing of it did.
 pub(crate) fn not_permitted() -> LinkError {
     LinkError::Broken {

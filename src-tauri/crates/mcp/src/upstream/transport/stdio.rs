@@ -27,7 +27,7 @@ use super::{OpenContext, OpenError};
 use crate::upstream::transport::inbound_queue;
 use crate::upstream::transport::inbound_queue::LinkEnd;
 use crate::upstream::transport::line_connection::{LineConnection, LineTransport, OUTBOX_CAPACITY, OutgoingLine};
-use crate::upstream::transport::link::{InboundMessage, LinkError};
+use crate::upstream::transport::link::{InboundMessage, LinkError, SEE_SERVER_LOG};
 use child_supervisor::{ChildSupervisor, Complaint, Latches};
 use kept_child::{Belongs, Kept};
 use stderr::StderrTail;
@@ -198,7 +198,7 @@ async fn write_out(
         if let Some(written) = written {
             let _ = written.send(done.map_err(|why| LinkError::Broken {
                 why: format!("the server does not take messages: {why}"),
-                hint: "Taskwarden starts it again; look at its standard error for the cause.".into(),
+                hint: SEE_SERVER_LOG.into(),
                 sent: true,
             }));
         }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::stderr::StderrTail;
 use crate::upstream::transport::inbound_queue::LinkEnd;
-use crate::upstream::transport::link::LinkError;
+use crate::upstream::transport::link::{LinkError, SEE_SERVER_LOG};
 use crate::upstream::transport::pending_requests::PendingRequests;
 
 /// Latches between the keeper, reader and writer of one child.
@@ -137,7 +137,5 @@ pub(crate) fn closure(
         Some(complaint) => format!("`{name}` was ended because {complaint}{last}"),
         None => format!("`{name}` {}{last}", exit.how()),
     };
-    let hint =
-        "Taskwarden starts it again; what it wrote last is in the server's log (`taskwarden servers log`).".into();
-    Closure { why, hint, process_ended: true }
+    Closure { why, hint: SEE_SERVER_LOG.into(), process_ended: true }
 }

@@ -11,7 +11,7 @@ use keeper::{FrameKind, KeeperFrame};
 use tokio::sync::oneshot;
 
 use crate::upstream::transport::line_connection::OutputPart;
-use crate::upstream::transport::link::{LinkError, RequestTag};
+use crate::upstream::transport::link::{LinkError, RequestTag, SEE_SERVER_LOG};
 
 /// Which call a request is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,7 +239,7 @@ impl DeliveryLog {
         // Whoever sent it may have gone on.
         let _ = written.send(Err(LinkError::Broken {
             why: format!("the server does not take messages: {why}"),
-            hint: "Taskwarden starts it again; look at its standard error for the cause.".into(),
+            hint: SEE_SERVER_LOG.into(),
             sent: true,
         }));
     }

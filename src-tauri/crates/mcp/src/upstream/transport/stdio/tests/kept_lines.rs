@@ -62,10 +62,9 @@ while [ ! -e "$DIR/go" ]; do sleep 0.01; done"#;
     timeout(LIMIT, closed).await.expect("in time").expect("it says so");
     for tag in [7, 8] {
         let failed = timeout(LIMIT, opened.link.request(ask("tools/call", tag, None))).await.expect("not later");
-        assert!(
-            matches!(&failed, Err(LinkError::Broken { why, sent: true, .. }) if why.contains("does not take messages")),
-            "{failed:?}"
-        );
+        let Err(LinkError::Broken { why, hint, sent: true }) = &failed else { panic!("{failed:?}") };
+        assert!(why.contains("does not take messages"), "{failed:?}");
+        assert!(hint.contains("`taskwarden servers log NAME`"), "{failed:?}");
     }
     std::fs::write(bench.dir.path().join("go"), "").expect("written");
     opened.link.close(false).await;
