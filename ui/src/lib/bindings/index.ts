@@ -3013,8 +3013,11 @@ children: Array<KinDto>,
 job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null,
-/** In lists: its question, its error or the first line of its result. */
-says?: string, };
+/**
+ * In lists: its question, its error or the first line of its result; null when it has none of these, and for a single
+ * task.
+ */
+says?: string | null, };
 
 /** A sign-in that waits for the browser. */
 export type SignInBegunDto = {
@@ -3399,8 +3402,11 @@ children: Array<KinDto>,
 job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null,
-/** In lists: its question, its error or the first line of its result. */
-says?: string, };
+/**
+ * In lists: its question, its error or the first line of its result; null when it has none of these, and for a single
+ * task.
+ */
+says?: string | null, };
 
 /** A step that was taken. */
 export type TaskEscalated = {
@@ -3527,7 +3533,7 @@ isError: boolean,
 /** What it costs its agent's window; null until it is counted. */
 tokens: TokensDto | null,
 /** Its question, its error or the first line of its result, in the server's words. */
-says?: string, };
+says?: string | null, };
 
 /** A limit of time of a task. */
 export type TaskRunLimitDto = {

@@ -181,9 +181,9 @@ pub struct TaskDto {
     pub job: Option<JobDto>,
     /// Who started or adopted it, when a person did; said of a single task, null in lists.
     pub started_by: Option<String>,
-    /// In lists: its question, its error or the first line of its result.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[ts(optional, as = "Option<String>")]
+    /// In lists: its question, its error or the first line of its result; null when it has none of these, and for a single
+    /// task.
+    #[ts(optional = nullable)]
     pub says: Option<String>,
 }
 

@@ -42,6 +42,7 @@ async fn a_task_in_json_has_every_field_of_the_contract() {
         "workedMs",
         "worksSince",
         "startedBy",
+        "says",
         "log",
     ] {
         assert!(task.get(field).is_some(), "`{field}` is always there: {task:#}");

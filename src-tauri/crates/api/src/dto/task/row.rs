@@ -98,7 +98,7 @@ pub struct TaskRow {
     pub tokens: Option<TokensDto>,
     /// Its question, its error or the first line of its result, in the server's words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[ts(optional, as = "Option<String>")]
+    #[ts(optional = nullable)]
     pub says: Option<String>,
 }
 
