@@ -107,7 +107,8 @@ pub struct Home {
     pub session: Option<SessionKey>,
 }
 
-/// Why a task is taken for the child of another.
+/// Why a task is taken for one that was started during another, in the code its parent. Neither has to have caused the
+/// other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParentWhy {
     /// Both calls carry the same trace.

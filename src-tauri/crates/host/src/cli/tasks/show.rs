@@ -6,7 +6,7 @@ use anstyle::Style;
 use api::calls::OneTask;
 use api::calls::tasks::ShownTask;
 use api::dto::task::facts::{IntentKind, ResultState};
-use api::dto::{DeliveryDto, HistoryEvent, RequestDto, TaskDto, moment};
+use api::dto::{DeliveryDto, HistoryEvent, ParentDto, RelatedTaskDto, RequestDto, TaskDto, moment};
 use api::format::time;
 use domain::task::input_request::form;
 use domain::task::status::Phase;
@@ -105,7 +105,8 @@ fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
     }
 }
 
-/// The agent of the task, and related tasks: parent, attempts and children.
+/// The agent of the task, and related tasks: what was open when it began, its attempts, and what began while it was open.
+/// That is all that is known of the two: neither has to have caused the other.
 fn show_agent(task: &TaskDto, screen: &Screen) {
     let now = sentences::now();
     let at = |text: &str| moment(text).map(|at| time::ago(at, now)).unwrap_or_default();
@@ -123,16 +124,26 @@ fn show_agent(task: &TaskDto, screen: &Screen) {
     }
     let whole = !screen.is_terminal();
     if let Some(parent) = &task.parent {
-        let tool = parent.tool.as_deref().map_or_else(|| "a task".into(), one_line);
-        screen.line(&format!("  started while {tool} on {} was open: {}", parent.server, short_id(&parent.id, whole)));
+        screen.line(&format!("  {}", open_before(parent, whole)));
     }
     if let Some(job) = &task.job {
         screen.line(&format!("  attempt {} of {} with the same arguments", job.attempt, job.attempts.len()));
     }
     for child in &task.children {
-        let tool = child.tool.as_deref().map_or_else(|| "a task".into(), one_line);
-        screen.line(&format!("  child {}  {tool} on {}, {}", short_id(&child.id, whole), child.server, child.phase));
+        screen.line(&format!("  {}", began_meanwhile(child, whole)));
     }
+}
+
+/// The task that was open when this one began.
+fn open_before(parent: &ParentDto, whole: bool) -> String {
+    let tool = parent.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+    format!("started during {}  {tool} on {}", short_id(&parent.id, whole), parent.server)
+}
+
+/// A task that began while this one was open.
+fn began_meanwhile(child: &RelatedTaskDto, whole: bool) -> String {
+    let tool = child.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+    format!("started during this task: {}  {tool} on {}, {}", short_id(&child.id, whole), child.server, child.phase)
 }
 
 fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
@@ -167,5 +178,23 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
             let id = short_id(&task.id, !screen.is_terminal());
             screen.line(&format!("  to answer: {}", answer_command(id, request)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_two_calls_that_overlap_no_more_is_said_than_which_began_during_the_other() {
+        let parent = json!({"id": "hdl_a", "server": "ci", "tool": "build", "why": "openTask"});
+        let parent: ParentDto = serde_json::from_value(parent).expect("a task");
+        assert_eq!(open_before(&parent, true), "started during hdl_a  build on ci");
+        let child = json!({"id": "hdl_b", "server": "docs", "tool": null, "phase": "running", "attempt": 1,
+            "createdAt": "2026-11-29T12:00:00.000Z", "endedAt": null});
+        let child: RelatedTaskDto = serde_json::from_value(child).expect("a task");
+        assert_eq!(began_meanwhile(&child, true), "started during this task: hdl_b  a task on docs, running");
     }
 }
