@@ -132,7 +132,14 @@ pub(crate) fn decided(event: &HistoryEvent) -> String {
     let key = event.key.as_deref().map(|key| format!(" `{}`", one_line(key))).unwrap_or_default();
     match event.verb.0 {
         Verb::Admitted => "started".into(),
-        Verb::AnswerBegun => format!("answered{key}"),
+        Verb::AnswerBegun => {
+            let did = match event.note.as_str() {
+                "decline" => "declined",
+                "dismiss" => "dismissed",
+                _ => "answered",
+            };
+            format!("{did}{key}")
+        }
         Verb::AnswerUndone => format!("answer to{key} withdrawn"),
         Verb::CancelBegun => "asked to cancel".into(),
         Verb::Revoked => "taken from its agent".into(),
@@ -332,6 +339,18 @@ mod tests {
         });
         let event: HistoryEvent = serde_json::from_value(lost).expect("an event");
         assert_eq!(decided(&event), "lost, because its server was ended");
+    }
+
+    #[test]
+    fn a_person_who_declined_is_not_said_to_have_answered() {
+        for (note, said) in [("accept", "answered `k`"), ("decline", "declined `k`"), ("dismiss", "dismissed `k`")] {
+            let answer = serde_json::json!({
+                "at": "2026-11-29T12:00:00.000Z", "lane": "person", "verb": "answerBegun", "actor": "person", "who": "ada",
+                "key": "k", "note": note,
+            });
+            let event: HistoryEvent = serde_json::from_value(answer).expect("an event");
+            assert_eq!(decided(&event), said);
+        }
     }
 
     #[test]
