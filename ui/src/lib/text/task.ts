@@ -145,7 +145,7 @@ export const TASK = {
     running: "Running for",
     ran: "Ran for",
     ranBefore: "Ran before it asked",
-    ranUntilLost: "Ran until contact ended",
+    ranUntilLost: "Ran as far as is known",
     usually: "Usually takes",
   },
 

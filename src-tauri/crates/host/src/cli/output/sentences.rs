@@ -302,7 +302,7 @@ pub(crate) fn time_worked(task: &TaskDto) -> String {
     let took = elapsed(task);
     match (task.over, task.phase.0) {
         (true, _) => format!("took {took}{without}"),
-        (false, Phase::Unconfirmed | Phase::Lost) => format!("worked {took} until contact ended{without}"),
+        (false, Phase::Unconfirmed | Phase::Lost) => format!("worked {took} as far as is known{without}"),
         (false, _) => format!("worked {took} so far{without}"),
     }
 }
