@@ -382,7 +382,7 @@ pub enum Refusal {
     #[error("this task is not waiting for an answer")]
     NothingAsked,
     /// Somebody was faster.
-    #[error("already {} by {} at {at}; your answer was not recorded", .action.past(), .by.name())]
+    #[error("already {} by {} at {at}; your answer was not recorded", .action.past(), .by.name_and_door())]
     AlreadyAnswered { by: Decider, at: Timestamp, action: AnswerAction },
     /// The server took the question back.
     #[error("the server no longer asks this")]

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::audit::decision_origin::DecisionDoor;
 use crate::audit::{Actor, DecidingRule};
 use crate::ids::{AgentId, ControlTokenId, PersonId};
 use crate::rule::LimitKind;
@@ -101,6 +102,18 @@ impl Decider {
             Self::Rule(_) => "a rule".into(),
             Self::Person(_) | Self::Agent(_) | Self::Control(_) => self.to_string(),
         }
+    }
+
+    /// As people read it, with the way in where that is still known: `ada in a terminal`. Only the audit log keeps it.
+    pub(crate) fn name_and_door(&self) -> String {
+        let door = self.person().and_then(PersonId::origin).map(|origin| origin.door);
+        let way = match door {
+            Some(DecisionDoor::Window) => " in the window",
+            Some(DecisionDoor::Browser) => " in a browser",
+            Some(DecisionDoor::Terminal) => " in a terminal",
+            None => "",
+        };
+        format!("{}{way}", self.name())
     }
 
     /// Reads the text form back: `agent:agt_…`, `limit:time`, `rule:ans_…@1`, `control:ctl_…`, or anything else as a

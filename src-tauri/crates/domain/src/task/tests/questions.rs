@@ -1,6 +1,7 @@
 //! Questions of both dialects and their answers.
 
 use super::*;
+use crate::audit::decision_origin::{DecisionDoor, DecisionOrigin};
 use crate::task::status::{Contact, Delivery, Phase};
 use crate::task::{Effect, Refusal, Told};
 
@@ -227,6 +228,10 @@ fn whoever_answers_second_learns_what_was_decided_and_that_nothing_of_theirs_was
         assert!(told.starts_with(&format!("already {said} by ann at ")), "{told}");
         assert!(told.ends_with("; your answer was not recorded"), "{told}");
     }
+    let origin = DecisionOrigin { door: DecisionDoor::Terminal, process: None, executable: None };
+    let first = asked.answer(decline("a", ann().through(origin)), at(21)).expect("open").0.next;
+    let told = first.answer(accept(None), at(22)).map(|_| ()).expect_err("the first answer counts").to_string();
+    assert!(told.starts_with("already declined by ann in a terminal at "), "by which door, where it is known: {told}");
 }
 
 #[test]
