@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything CI checks (style 56), two steps at a time, and for a minute three.
 //!
 //! `.ci/run` calls nothing else, so a green run here is a green run there. `checks/lanes.rs` runs the steps; here they
-//! get their order. Compilers keep every core busy and stand in one lane; installations, the page and browsers mostly
-//! wait for the network or a timer and stand in the second. Packages are made and installed in a third. One selection of
-//! packages, `--workspace`, everywhere: any other would compile the heavy crates a second time.
+//! get their order. Compilers keep every core busy and stand in one lane; installations and the page mostly wait for the
+//! network or a timer and stand in the second. Packages are made and installed in a third. One selection of packages,
+//! `--workspace`, everywhere: any other would compile the heavy crates a second time.
 
 pub(crate) mod compiler;
 mod installed;
@@ -30,26 +30,28 @@ const fn step(name: &'static str, needs: &'static [&'static str], run: fn(&Works
 /// tests on two cores, measured 2026-11-22); with two a core the longest of them decided how long all took.
 const TESTS_A_CORE: usize = 3;
 
-/// What compiles, and the tests of what was compiled. The window and the command line carry the page.
-const COMPILED: [Step; 7] = [
+/// What compiles, and the tests of what was compiled. The window and the command line carry the page. Stories and journeys
+/// wait for a browser most of the time and run beside each other; the clock of a story stands still, so that it does not
+/// mind.
+const COMPILED: [Step; 8] = [
     step("tools", &[], install::tools),
     step("format", &[], format),
     step("tidy", &[], tidy::run),
     step("supply", &[], supply::check),
     step("build", &["packages", "page"], build),
     step("tests", &["peers"], tests),
+    step("stories", &["page checks"], page::sampled_stories),
     step("window", &["journeys"], journeys::window),
 ];
 
-/// What is installed, and everything with JavaScript in it. The journeys have the programs; the clock of a page that is
-/// looked at stands still, so the stories do not mind what runs beside them.
-const BESIDE: [Step; 6] = [
+/// What is installed, and everything with JavaScript in it. The journeys have the programs, and begin when the tests are
+/// over: they say how long a person waits.
+const BESIDE: [Step; 5] = [
     step("packages", &[], install::for_tests),
     step("page", &[], page::build_anew),
     step("peers", &[], install::peers),
     step("page checks", &[], page::check),
-    step("stories", &[], page::sampled_stories),
-    step("journeys", &["build"], journeys::run),
+    step("journeys", &["tests"], journeys::run),
 ];
 
 /// Packages of what was compiled, which mostly wait for a task to go on.
