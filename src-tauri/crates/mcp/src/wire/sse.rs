@@ -116,6 +116,12 @@ impl SseReader {
         self.has_data || !self.line.is_empty() || self.too_large.is_some()
     }
 
+    /// What was seen of an event that is larger than the limit and has not ended.
+    #[must_use]
+    pub const fn oversized(&self) -> Option<&MessageSkim> {
+        self.too_large.as_ref()
+    }
+
     /// Drops an unfinished event, for a stream that is resumed over a new connection.
     pub fn start_over(&mut self) {
         let (last_id, retry) = (self.last_id.take(), self.retry);

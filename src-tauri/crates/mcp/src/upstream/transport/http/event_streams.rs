@@ -183,6 +183,13 @@ impl HttpConnection {
                     return Ended::Answered;
                 }
             }
+            // What the server sends may have no end. On the stream of one request, what has no method is its answer.
+            if let Some(id) = wanted.filter(|_| self.is_modern())
+                && events.oversized().is_some_and(|skim| !skim.has_method())
+            {
+                self.pending.settle(id, Err(self.too_large()));
+                return Ended::Answered;
+            }
             // Between events a stream may be silent for as long as the work takes.
             let idle = events.is_inside().then_some(self.policy.body_idle_limit);
             match response::piece(&mut response, idle).await {
@@ -212,9 +219,13 @@ impl HttpConnection {
     }
 
     fn take_oversized(&self, skim: &MessageSkim, wanted: Option<&Id>) -> bool {
-        let why = format!("the answer has more than {} bytes", self.policy.message_cap_bytes);
+        self.fail(skim, self.too_large(), wanted)
+    }
+
+    fn too_large(&self) -> LinkError {
         tracing::warn!("dropped a message that is too large");
-        self.fail(skim, LinkError::Unreadable { why, raw: domain::task::payload::Payload::new("") }, wanted)
+        let why = format!("the answer has more than {} bytes", self.policy.message_cap_bytes);
+        LinkError::Unreadable { why, raw: domain::task::payload::Payload::new("") }
     }
 
     /// Tells whoever waits for the answer that this was. Returns whether it was the wanted one.

@@ -43,6 +43,14 @@ async fn each_bad_answer_fails_one_request_with_a_line_that_says_why() {
         ("more than 65536 bytes", {
             Box::new(move |seen| stream(event(&json!({"jsonrpc":"2.0","id":seen.id(),"result":big}))))
         }),
+        ("more than 65536 bytes", {
+            let endless = format!("data: {}", "x".repeat(100_000));
+            Box::new(move |_| {
+                let mut steps = stream(&endless);
+                steps.push(Step::Hang);
+                steps
+            })
+        }),
         ("deeper than 100 levels", {
             Box::new(move |seen| {
                 reply(
