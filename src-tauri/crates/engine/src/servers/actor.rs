@@ -40,6 +40,8 @@ pub(crate) struct ServerActor {
     pub(super) jobs: FuturesUnordered<BoxFuture<'static, FinishedJob>>,
     /// Polls under way.
     pub(super) reading: usize,
+    /// Those of them whose poll before took long and failed.
+    pub(super) slow_reading: usize,
     /// No poll before this moment: the server asked for it, or fails again and again.
     pub(super) paused_until: Option<Instant>,
     /// Polls in a row, over all tasks, that did not reach the server.
@@ -85,6 +87,7 @@ impl ServerActor {
             lanes: TaskLanes::default(),
             jobs: FuturesUnordered::new(),
             reading: 0,
+            slow_reading: 0,
             paused_until: None,
             unreachable: 0,
             is_unhealthy: false,

@@ -36,7 +36,11 @@ impl ServerActor {
             Some(live) => {
                 while self.may_read(now) {
                     let Some(id) = self.polls.take_due(now) else { return };
-                    self.poll(id, Arc::clone(&live));
+                    if self.leaves_last_slot(id) {
+                        self.postpone(id, now);
+                    } else {
+                        self.poll(id, Arc::clone(&live));
+                    }
                 }
             }
             // The first poll waits for the first attempt to connect; nothing is missed before it ended.
@@ -47,6 +51,25 @@ impl ServerActor {
 
     fn may_read(&self, now: Instant) -> bool {
         self.reading < self.core.policy.reads_per_server && self.paused_until.is_none_or(|until| until <= now)
+    }
+
+    fn is_slow(&self, id: HandleId) -> bool {
+        self.polls.state(id).is_some_and(|state| state.is_slow(&self.core.policy))
+    }
+
+    /// Whether this task has to wait, because one slot is kept for tasks whose polls end in time.
+    fn leaves_last_slot(&self, id: HandleId) -> bool {
+        self.slow_reading >= self.core.policy.reads_per_server.saturating_sub(1).max(1) && self.is_slow(id)
+    }
+
+    /// Puts back what was taken as due, for a moment.
+    fn postpone(&mut self, id: HandleId, now: Instant) {
+        let due = now + self.core.policy.backoff_first;
+        self.polls.change(id, |state| {
+            state.reading = false;
+            state.due = Some(due);
+        });
+        self.plan(id);
     }
 
     /// When the next poll may begin; `None` while something else has to happen first.
@@ -81,12 +104,14 @@ impl ServerActor {
             self.polls.change(id, |state| state.reading = false);
             return;
         };
+        let is_slow = self.is_slow(id);
         self.polls.change(id, |state| state.began = Some(Instant::now()));
         self.reading += 1;
+        self.slow_reading += usize::from(is_slow);
         let (core, observed) = (Arc::clone(&self.core), Arc::clone(&self.connection.observed));
         self.jobs.push(Box::pin(async move {
             let result = read(&core, &observed.times, &live, task).await;
-            FinishedJob::Polled(PollResult { id, live, result })
+            FinishedJob::Polled(PollResult { id, live, is_slow, result })
         }));
     }
 
@@ -106,8 +131,14 @@ impl ServerActor {
 
     pub(crate) fn polled(&mut self, polled: PollResult) {
         self.reading = self.reading.saturating_sub(1);
-        let PollResult { id, live, result } = polled;
-        self.polls.change(id, |state| state.reading = false);
+        let PollResult { id, live, is_slow, result } = polled;
+        self.slow_reading = self.slow_reading.saturating_sub(usize::from(is_slow));
+        let is_answered = matches!(result, Ok(_) | Err(UpstreamError::UnknownTask));
+        self.polls.change(id, |state| {
+            state.reading = false;
+            let took = state.began.map(|began| began.elapsed()).unwrap_or_default();
+            state.failed_after = if is_answered { Duration::ZERO } else { took };
+        });
         match result {
             Ok(seen) => self.poll_succeeded(id, &live, seen),
             // A server that stands still does not answer; its end wakes this actor, and then it is polled again.

@@ -23,6 +23,7 @@ mod decisions;
 mod dedup;
 mod discovery;
 mod ended_by_person;
+mod failing_polls;
 mod failures;
 mod halts;
 mod handle_release;

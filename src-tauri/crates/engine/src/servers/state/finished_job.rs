@@ -38,6 +38,8 @@ pub(crate) struct PollResult {
     pub(crate) id: HandleId,
     /// The connection it went over.
     pub(crate) live: Arc<LiveConnection>,
+    /// It was one of the slow polls under way.
+    pub(crate) is_slow: bool,
     pub(crate) result: Result<Observation, UpstreamError>,
 }
 

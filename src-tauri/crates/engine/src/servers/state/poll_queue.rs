@@ -34,9 +34,16 @@ pub(crate) struct TaskPolling {
     pub(crate) failures: u32,
     /// "Unknown task" answers in a row.
     pub(crate) unknown: u32,
+    /// How long the last poll took before it failed; zero after one that succeeded.
+    pub(crate) failed_after: Duration,
 }
 
 impl TaskPolling {
+    /// Whether its last poll kept others from being polled, and for nothing.
+    pub(crate) fn is_slow(&self, policy: &Policy) -> bool {
+        self.failed_after >= policy.poll_first
+    }
+
     /// A person acted: two polls are earned, unless the ones of an act a moment ago are still to come.
     pub(crate) fn earn(&mut self, now: Instant, after: [Duration; 2]) {
         if self.earned.iter().all(Option::is_none) {
@@ -175,11 +182,12 @@ pub(crate) fn poll_delay(
     // A subscription says nothing about a task that a poll could not find.
     let subscribed = state.subscribed && state.failures == 0;
     let looks = PollState { hint, unchanged: state.unchanged, failures: state.failures, retry_after, subscribed };
-    next_poll(&looks, random, policy)
+    // A task whose polls take long and fail uses a slot for half of the time at most.
+    next_poll(&looks, random, policy).max(state.failed_after.min(policy.poll_last))
 }
 
 /// The interval between polls without failures, for counting intervals without news.
 pub(crate) fn poll_interval(state: &TaskPolling, hint: Option<Duration>, policy: &Policy) -> Duration {
-    let calm = TaskPolling { failures: 0, ..*state };
+    let calm = TaskPolling { failures: 0, failed_after: Duration::ZERO, ..*state };
     poll_delay(&calm, hint, None, 0.0, policy)
 }
