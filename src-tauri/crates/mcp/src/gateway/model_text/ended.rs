@@ -186,7 +186,7 @@ pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
             "The server says that this call failed, without a reason that can be shown. What it did before is not undone.".to_owned()
         }
         OwnFailure::NoResult => {
-            "The server finished this call, but its result can no longer be read. What it did is not undone: check that \
+            "The server finished this call without a result that can be read. What it did is not undone: check that \
              before you repeat the call."
                 .to_owned()
         }
