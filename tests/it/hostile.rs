@@ -285,3 +285,58 @@ fn what_a_person_types_wrong_is_named_with_a_way_out_and_the_right_exit_code() {
         assert!(!ran.err.contains("panicked"), "{args:?}: {}", ran.err);
     }
 }
+
+/// A task of a server that answers so: waits until it says what troubles it, and what `tasks show` prints then.
+fn troubled(name: &str, says: &str, look: impl Fn(&Asked) -> Deed + Send + Sync + 'static) -> (Value, String) {
+    let home = Home::new(PROGRAM);
+    let _core = home.serve();
+    let server = bad_reader(look);
+    add(&home, name, &server);
+    let id = home.call(name, "job", &json!({}));
+    let task = wait_for(
+        "its trouble is told",
+        || Some(home.task(&id)).filter(|task| task["trouble"].as_str().is_some_and(|words| words.contains(says))),
+        || home.task(&id).to_string(),
+    );
+    let shown = home.run(["tasks", "show", &id]).out;
+    assert!(shown.contains(says), "people read `{says}`: {shown}");
+    (task, shown)
+}
+
+#[test]
+fn a_task_whose_checks_fail_says_why_before_it_counts_as_silent() {
+    let looks = std::sync::atomic::AtomicU32::new(0);
+    let (task, _) = troubled("large", "could not be read: the answer has more than", move |asked| {
+        // A hint that keeps it from being silent for a while.
+        let hint = r#""status":"working","ttlMs":null,"pollIntervalMs":5000"#;
+        if looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+            return Deed::Say(task_json(asked, hint));
+        }
+        Deed::Say(task_json(asked, &format!(r#"{hint},"x":"{}""#, "y".repeat(17 * 1_048_576))))
+    });
+    assert!(task["trouble"].as_str().is_some_and(|words| words.starts_with("its last ")), "{task}");
+    assert_eq!((&task["phase"], &task["contact"]["kind"]), (&json!("running"), &json!("fresh")), "{task}");
+    assert!(task["contact"]["failures"].as_u64().is_some_and(|failed| failed > 0), "{task}");
+    assert!(task["contact"]["failingSince"].is_string(), "{task}");
+}
+
+#[test]
+fn a_server_that_needs_input_and_asks_nothing_that_can_be_answered_is_shown_so() {
+    let says = "asks nothing that can be answered here: it sent no question";
+    let (task, _) =
+        troubled("mute", says, |asked| Deed::Say(task_json(asked, r#""status":"input_required","ttlMs":null"#)));
+    assert_eq!(task["status"], "input_required", "the server's own word stays: {task}");
+    let (_, shown) = troubled("sampler", "people do not answer `sampling/createMessage`", |asked| {
+        let asks = r#""inputRequests":{"q":{"method":"sampling/createMessage","params":{}}}"#;
+        Deed::Say(task_json(asked, &format!(r#""status":"input_required","ttlMs":null,{asks}"#)))
+    });
+    assert!(!shown.contains("to answer:"), "no command is shown that would be refused: {shown}");
+}
+
+#[test]
+fn a_task_that_completed_without_a_result_says_that_none_was_sent() {
+    let (task, _) = troubled("empty", "the server sent no result", |asked| {
+        Deed::Say(task_json(asked, r#""status":"completed","ttlMs":null"#))
+    });
+    assert_eq!((&task["phase"], &task["result"]["state"]), (&json!("done"), &json!("unavailable")), "{task}");
+}

@@ -57,6 +57,7 @@ pub use tasks::audit_log::sinks::NewSink;
 pub use tasks::feed::ChangeFrame;
 pub use tasks::handle_watch::HandleWatch;
 pub use tasks::ledger::LiveFacts;
+pub use tasks::open_handles::FailingPolls;
 pub use tasks::storage_limits::StorageLimits;
 pub use tasks::stored_shares::{Quota, QuotaOwner, QuotaUnit};
 pub use tasks::text_index::TextReach;

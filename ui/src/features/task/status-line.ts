@@ -58,6 +58,7 @@ function next(task: TaskDto, now: number, me: string | null): string {
   const words = TASK.then;
   const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
   if (task.paused && !task.over) return words.paused;
+  if (task.trouble && task.phase !== "waiting") return singleLine(task.trouble);
   switch (task.phase) {
     case "waiting":
       if (isOnlyPossiblyAsking(task)) return words.waitingPerhaps;

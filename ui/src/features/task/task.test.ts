@@ -100,6 +100,12 @@ describe("the truth line", () => {
     expect(cancelSteps(asked, NOW, null).at(-1)?.text).toBe("The process of warehouse ended");
   });
 
+  test("what_keeps_a_task_from_going_on_is_said_unless_it_waits_for_a_person", () => {
+    const trouble = "its last 3 checks failed: the server's answer could not be read: it is too large";
+    expect(statusLine(task({ trouble }), NOW, false).then).toBe(trouble);
+    expect(statusLine(task({ trouble, phase: "waiting" }), NOW, false).then).not.toBe(trouble);
+  });
+
   test("silence_is_said_and_never_taken_for_news", () => {
     const now = statusLine(
       task({

@@ -921,7 +921,9 @@ kind: "fresh" | "silent" | "gone" | "blocked", since: string,
 /** Looks in a row that brought nothing. */
 failures: number,
 /** Why nothing was heard, as a sentence. */
-last: string | null, };
+last: string | null,
+/** When the first of these looks failed, while the task does not count as silent yet. */
+failingSince?: string, };
 
 /** What a payload consists of. */
 export type ContentDto = {
@@ -2987,6 +2989,9 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
+ * asks nothing that can be answered here, or it sent no result. Left out while nothing does. */
+trouble?: string,
 /** How a person ended its server, when it is lost for that. */
 serverEnded?: ServerEndedDto,
 /** The error it ended with. */
@@ -3376,6 +3381,9 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
+/** What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
+ * asks nothing that can be answered here, or it sent no result. Left out while nothing does. */
+trouble?: string,
 /** How a person ended its server, when it is lost for that. */
 serverEnded?: ServerEndedDto,
 /** The error it ended with. */
@@ -3532,6 +3540,8 @@ resultBytes: number | null,
 isError: boolean,
 /** What it costs its agent's window; null until it is counted. */
 tokens: TokensDto | null,
+/** What keeps it from going on or its result from coming, in our words; left out while nothing does. */
+trouble?: string,
 /** Its question, its error or the first line of its result, in the server's words. */
 says?: string | null, };
 

@@ -227,7 +227,6 @@ export const TASK = {
     error: "Error",
     arguments: "Arguments",
     what: "Show",
-    unavailable: "The server no longer has the result.",
   },
 
   raw: {

@@ -36,7 +36,7 @@ use super::OneTask;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::task::escalation::EscalationDto;
-use crate::dto::task::facts::ResultState;
+use crate::dto::task::facts::{self, ResultState};
 use crate::dto::words::{Word, words};
 use crate::dto::{HistoryEvent, LogLineDto, TaskDto, TaskListDto};
 use crate::error::{ApiError, Code};
@@ -299,7 +299,7 @@ fn no_result(task: &TaskDto) -> ApiError {
         (_, _, Some(ResultState::Stored)) => ": it was removed because it exceeded a storage limit".into(),
         (Some(error), ..) => format!(": {}", error.message),
         (None, Some(last), _) => format!(": {last}"),
-        (None, None, Some(ResultState::Unavailable)) => ": the server can no longer give it".into(),
+        (None, None, Some(ResultState::Unavailable)) => format!(": {}", facts::NO_RESULT),
         (None, None, _) => String::new(),
     };
     ApiError::new(

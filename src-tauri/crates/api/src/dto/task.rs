@@ -152,6 +152,11 @@ pub struct TaskDto {
     pub elapsed_ms: u64,
     /// What is known about reaching it.
     pub contact: ContactDto,
+    /// What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
+    /// asks nothing that can be answered here, or it sent no result. Left out while nothing does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub trouble: Option<String>,
     /// How a person ended its server, when it is lost for that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
@@ -229,8 +234,9 @@ impl TaskDto {
         let TaskContext { server, agent, next_poll, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
-        let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
-        let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
+        let seen = live.as_ref().map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
+        let next_poll = live.as_ref().map_or(next_poll, |facts| facts.next_poll);
+        let failing = facts::failing(task, over, live.as_ref());
         let upstream = task.view.task();
         let work = task.work_time();
         let mut requests: Vec<_> = task.requests.values().collect();
@@ -271,7 +277,8 @@ impl TaskDto {
             due_at: task.due.map(|due| iso(due.at)),
             usual: task.usual.map(UsualDto::of),
             elapsed_ms: elapsed_ms(task, over, now),
-            contact: facts::contact(&task.contact, seen),
+            contact: facts::contact(&task.contact, seen, failing),
+            trouble: facts::trouble(task, failing),
             server_ended: facts::server_ended(task, phase),
             error: facts::error(&task.view),
             result: task.view.outcome().and_then(facts::result),

@@ -16,6 +16,7 @@ pub(crate) mod shared_question;
 pub mod standing_answer;
 mod thaw;
 mod unfit_answer;
+mod unmet_input;
 
 pub use secret_fields::{looks_secret, secret_looking_fields};
 

@@ -163,6 +163,7 @@ impl ServerActor {
         // What the poll brought is stored in a moment; its hint holds from now on.
         let hint_now = seen.hint;
         let changed = self.take_in(id, seen);
+        self.core.ledger.poll_succeeded(id);
         self.polls.change(id, |state| {
             state.failures = 0;
             state.unknown = 0;
@@ -290,6 +291,7 @@ impl ServerActor {
     }
 
     fn failed(&mut self, id: HandleId, miss: Miss, raw: Option<domain::task::payload::Payload>) {
+        self.core.ledger.poll_failed(id, &miss);
         self.polls.change(id, |state| state.failures = state.failures.saturating_add(1));
         self.miss(id, miss, raw);
     }

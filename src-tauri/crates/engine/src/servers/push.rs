@@ -55,6 +55,7 @@ impl ServerActor {
         self.connection.set_pushes(true);
         let hint_now = seen.hint;
         let changed = self.take_in(id, seen);
+        self.core.ledger.poll_succeeded(id);
         self.polls.change(id, |state| {
             state.failures = 0;
             state.unknown = 0;

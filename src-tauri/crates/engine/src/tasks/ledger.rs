@@ -12,6 +12,7 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{CommitError, ContactNote, Registry, RegistryError};
 use domain::task::payload::{Payload, PayloadKind};
+use domain::task::status::Miss;
 use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
@@ -26,7 +27,7 @@ use crate::tasks::delivery_receipts::DeliveryReceipts;
 use crate::tasks::effects::Effects;
 use crate::tasks::handle_watch::Watchers;
 use crate::tasks::loss_causes::LossCauses;
-use crate::tasks::open_handles::OpenHandles;
+use crate::tasks::open_handles::{FailingPolls, OpenHandles};
 
 /// What an attempt to change a handle became.
 #[derive(Debug, Clone)]
@@ -86,17 +87,28 @@ impl TaskLedger {
         open.get(id).filter(|held| held.unfinished_commits == 0).map(|held| Arc::clone(&held.handle))
     }
 
-    /// When it is polled next, while it is open.
-    pub(crate) fn next_poll(&self, id: HandleId) -> Option<Timestamp> {
-        self.open.lock().get(id).and_then(|held| held.next_poll)
-    }
-
     pub(crate) fn plan_poll(&self, id: HandleId, at: Option<Timestamp>) {
         if let Some(held) = self.open.lock().get_mut(id)
             && held.next_poll != at
         {
             held.next_poll = at;
             held.stale_note = true;
+        }
+    }
+
+    /// A poll of it failed. Kept in memory, so that people see why before the task counts as silent.
+    pub(crate) fn poll_failed(&self, id: HandleId, why: &Miss) {
+        let now = self.time.now();
+        if let Some(held) = self.open.lock().get_mut(id) {
+            let (since, before) = held.failing.as_ref().map_or((now, 0), |failing| (failing.since, failing.count));
+            held.failing = Some(FailingPolls { count: before.saturating_add(1), since, last: why.clone() });
+        }
+    }
+
+    /// It was seen: the polls that failed before are over.
+    pub(crate) fn poll_succeeded(&self, id: HandleId) {
+        if let Some(held) = self.open.lock().get_mut(id) {
+            held.failing = None;
         }
     }
 
@@ -374,12 +386,14 @@ impl Drop for UnfinishedCommit<'_> {
 }
 
 /// What the engine knows of a task beyond the registry, from memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveFacts {
     /// When it was last seen.
     pub seen: Timestamp,
     /// When it is polled next; `None` when it is not polled.
     pub next_poll: Option<Timestamp>,
+    /// The polls that failed since; `None` when the last one succeeded.
+    pub failing: Option<FailingPolls>,
 }
 
 impl Engine {
@@ -393,8 +407,9 @@ impl Engine {
     /// Contact of the moment, newer than the registry's.
     #[must_use]
     pub fn live(&self, id: HandleId) -> Option<LiveFacts> {
-        let handle = self.core.ledger.held(id)?;
-        Some(LiveFacts { seen: handle.contact.seen(), next_poll: self.core.ledger.next_poll(id) })
+        let open = self.core.ledger.open.lock();
+        let held = open.get(id)?;
+        Some(LiveFacts { seen: held.handle.contact.seen(), next_poll: held.next_poll, failing: held.failing.clone() })
     }
 
     /// Open tasks of an agent, as last committed.

@@ -9,9 +9,21 @@ use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::task::TaskHandle;
+use domain::task::status::Miss;
 use domain::time::Timestamp;
 
 use crate::connections::connection_key::ConnectionKey;
+
+/// Polls of a task that failed in a row, until now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailingPolls {
+    /// How many they are, from 1.
+    pub count: u32,
+    /// When the first of them failed.
+    pub since: Timestamp,
+    /// Why the last one did.
+    pub last: Miss,
+}
 
 /// One open handle.
 pub(crate) struct OpenHandle {
@@ -19,6 +31,8 @@ pub(crate) struct OpenHandle {
     pub(crate) handle: Arc<TaskHandle>,
     /// When it is polled next.
     pub(crate) next_poll: Option<Timestamp>,
+    /// Its polls fail. In memory only: a poll that fails is no commit (ruling 6).
+    pub(crate) failing: Option<FailingPolls>,
     /// Contact or next poll changed since the last flush.
     pub(crate) stale_note: bool,
     /// Commits that have begun and are not kept yet: the registry may be ahead of this.
@@ -133,8 +147,14 @@ impl OpenHandles {
         }
         let server = handle.server;
         self.count_questions(self.held.get(&id).map(|held| Arc::clone(&held.handle)).as_deref(), Some(&handle));
-        let held =
-            OpenHandle { handle, next_poll: None, stale_note: false, unfinished_commits: 0, unrecorded_step_ms: 0 };
+        let held = OpenHandle {
+            handle,
+            next_poll: None,
+            failing: None,
+            stale_note: false,
+            unfinished_commits: 0,
+            unrecorded_step_ms: 0,
+        };
         if self.held.insert(id, held).is_none() {
             *self.by_server.entry(server).or_default() += 1;
         }

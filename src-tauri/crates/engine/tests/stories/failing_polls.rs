@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::ports::UpstreamError;
-use domain::task::status::Phase;
+use domain::task::TaskHandle;
+use domain::task::status::{Miss, Phase};
 use testkit::scripted::PollReply;
 
 use crate::world::World;
@@ -13,6 +14,30 @@ const WHY: &str = "the answer has more than 16777216 bytes";
 
 fn too_large() -> PollReply {
     PollReply::Error(UpstreamError::Unreadable { path: "$".into(), why: WHY.into(), raw: None })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_polls_fail_says_why_from_the_first_one_on_and_until_one_succeeds() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![PollReply::working()]);
+    // So far apart that it does not count as silent for minutes.
+    server.hint("t1", 60 * SECOND);
+    let task = world.call(id, "work").await;
+    let has_hint = |handle: &TaskHandle| handle.view.task().is_some_and(|known| known.hint.is_some());
+    world.until(task, "seen with its hint", has_hint).await;
+    server.becomes("t1", too_large());
+    let failing = || world.engine.live(task).and_then(|live| live.failing);
+    assert_eq!(failing(), None);
+    let version = world.handle(task).await.version;
+    world.until_true("the first", || failing().is_some_and(|polls| polls.count == 1)).await;
+    let first = failing().expect("it fails");
+    assert_eq!(first.last, Miss::Unreadable { path: "$".into(), why: WHY.into() });
+    world.until_true("the second", || failing().is_some_and(|polls| polls.count == 2)).await;
+    assert_eq!(failing().map(|polls| polls.since), Some(first.since), "since when is the first of them");
+    let now = world.handle(task).await;
+    assert_eq!((now.phase(world.now()), now.version), (Phase::Running, version), "nothing is stored for it");
+    server.becomes("t1", PollReply::working());
+    world.until_true("it is seen", || failing().is_none()).await;
 }
 
 #[tokio::test(start_paused = true)]

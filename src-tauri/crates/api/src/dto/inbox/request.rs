@@ -229,6 +229,15 @@ impl RequestDto {
         Self { one_of: one_of(task, request), ..Self::of(request) }
     }
 
+    /// Whether people can answer what is asked for; what they cannot is for an agent, or for nobody.
+    #[must_use]
+    pub const fn is_for_people(&self) -> bool {
+        match self.kind {
+            QuestionKind::Form | QuestionKind::Url => true,
+            QuestionKind::Sampling | QuestionKind::Roots | QuestionKind::Unsupported => false,
+        }
+    }
+
     /// Whether a person is needed.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -3,12 +3,14 @@
 //! Each is made from one of the three truths alone and decides nothing.
 
 use domain::server::ServerAct;
+use domain::task::input_request::Ask;
 use domain::task::observation::Progress;
 use domain::task::status::{
     CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus,
 };
 use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
+use engine::{FailingPolls, LiveFacts};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -173,6 +175,10 @@ pub struct ContactDto {
     pub failures: u32,
     /// Why nothing was heard, as a sentence.
     pub last: Option<String>,
+    /// When the first of these looks failed, while the task does not count as silent yet.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub failing_since: Option<String>,
 }
 
 /// An error a task ended with.
@@ -275,10 +281,16 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
     })
 }
 
-pub(crate) fn contact(contact: &Contact, seen: Timestamp) -> ContactDto {
-    let dto = |kind, failures, last| ContactDto { kind, since: iso(seen), failures, last };
+pub(crate) fn contact(contact: &Contact, seen: Timestamp, failing: Option<&FailingPolls>) -> ContactDto {
+    let dto = |kind, failures, last| ContactDto { kind, since: iso(seen), failures, last, failing_since: None };
     match contact {
-        Contact::Fresh { .. } => dto(ContactKind::Fresh, 0, None),
+        Contact::Fresh { .. } => match failing {
+            None => dto(ContactKind::Fresh, 0, None),
+            Some(FailingPolls { count, since, last }) => ContactDto {
+                failing_since: Some(iso(*since)),
+                ..dto(ContactKind::Fresh, *count, Some(miss_words(last)))
+            },
+        },
         Contact::Silent { failures, last, .. } => dto(ContactKind::Silent, *failures, Some(miss_words(last))),
         Contact::Gone { why, .. } => dto(ContactKind::Gone, 0, Some(gone_words(why))),
         Contact::Blocked { needs, .. } => dto(
@@ -296,6 +308,8 @@ fn miss_words(miss: &Miss) -> String {
     match miss {
         Miss::Unreachable(why) => why.clone(),
         Miss::UnknownTask => "the server does not know the task".into(),
+        // The answer as a whole.
+        Miss::Unreadable { path, why } if path == "$" => format!("the server's answer could not be read: {why}"),
         Miss::Unreadable { path, why } => format!("the server's answer could not be read at `{path}`: {why}"),
         Miss::Refused(error) => format!("the server answered with error {}: {}", error.code, error.message),
     }
@@ -314,6 +328,47 @@ fn gone_words(why: &GoneWhy) -> String {
         GoneWhy::ServerRemoved => "the server was removed".into(),
     }
 }
+
+/// The polls of a task that fail, where it matters: it goes on or its result is to be fetched, and it is not silent.
+pub(crate) fn failing<'a>(task: &TaskHandle, over: bool, live: Option<&'a LiveFacts>) -> Option<&'a FailingPolls> {
+    let polled = matches!(task.contact, Contact::Fresh { .. }) && (!over || task.view.lacks_result());
+    live.filter(|_| polled)?.failing.as_ref()
+}
+
+/// What keeps a task from going on, or its result from coming, that its phase does not say; as a sentence.
+pub(crate) fn trouble(task: &TaskHandle, failing: Option<&FailingPolls>) -> Option<String> {
+    if let Some(FailingPolls { count, last, .. }) = failing {
+        let which = if *count == 1 { "its last check".to_owned() } else { format!("its last {count} checks") };
+        return Some(format!("{which} failed: {}", miss_words(last)));
+    }
+    if let (Contact::Fresh { .. }, Some(asks)) = (&task.contact, task.unmet_input()) {
+        let why = unmet_reasons(&asks);
+        return Some(format!("the server says that it needs input, and asks nothing that can be answered here: {why}"));
+    }
+    (task.view.outcome() == Some(&Outcome::Unavailable)).then(|| NO_RESULT.to_owned())
+}
+
+/// Of a task that completed, where its result never came.
+pub(crate) const NO_RESULT: &str = "the server sent no result";
+
+fn unmet_reasons(asks: &[&Ask]) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for ask in asks {
+        let reason = match ask {
+            Ask::Sampling => "people do not answer `sampling/createMessage`".to_owned(),
+            Ask::Roots => "people do not answer `roots/list`".to_owned(),
+            Ask::Unsupported(what) => format!("it sent `{what}`"),
+            Ask::Form { .. } | Ask::Visit { .. } => continue,
+        };
+        if reasons.len() < UNMET_REASONS_MAX && !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    if reasons.is_empty() { "it sent no question".to_owned() } else { reasons.join(", ") }
+}
+
+/// Reasons in one line; more are not readable. Judgement.
+const UNMET_REASONS_MAX: usize = 3;
 
 pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
     let rpc =

@@ -96,6 +96,10 @@ pub struct TaskRow {
     pub is_error: bool,
     /// What it costs its agent's window; null until it is counted.
     pub tokens: Option<TokensDto>,
+    /// What keeps it from going on or its result from coming, in our words; left out while nothing does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub trouble: Option<String>,
     /// Its question, its error or the first line of its result, in the server's words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional = nullable)]
@@ -113,8 +117,9 @@ impl TaskRow {
         let TaskContext { server, agent, next_poll, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
-        let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
-        let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
+        let seen = live.as_ref().map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
+        let next_poll = live.as_ref().map_or(next_poll, |facts| facts.next_poll);
+        let trouble = facts::trouble(task, facts::failing(task, over, live.as_ref()));
         let upstream = task.view.task();
         let work = task.work_time();
         let chars = policy.asking.row_text_chars;
@@ -164,6 +169,7 @@ impl TaskRow {
             result_bytes,
             is_error,
             tokens: task.tokens.map(TokensDto::from),
+            trouble: trouble.map(|words| plain_text(&words, chars)),
             says: None,
         }
     }

@@ -36,7 +36,7 @@ impl WindowFeed {
     pub(super) async fn read_heard(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
         for id in self.rows.iter().copied().chain(self.interest.task).collect::<Vec<_>>() {
             let Some(facts) = self.engine.live(id) else { continue };
-            if self.heard.insert(id, facts) == Some(facts) {
+            if self.heard.insert(id, facts.clone()) == Some(facts) {
                 continue;
             }
             if self.rows.contains(&id) && !delta.rows.iter().any(|row| row.id == id.to_string()) {

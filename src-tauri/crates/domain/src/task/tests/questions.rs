@@ -247,3 +247,22 @@ fn whoever_answers_second_without_a_key_learns_who_was_first() {
     let nothing = working().answer(accept(None), at(21)).map(|_| ());
     assert_eq!(nothing, Err(Refusal::NothingAsked), "nobody was asked anything");
 }
+
+#[test]
+fn a_server_that_needs_input_and_asks_nothing_answerable_is_told_from_one_that_asks() {
+    let needs = |pairs: &[(&str, Ask)]| {
+        let seen = Observation { outstanding: Some(asks(pairs)), ..sight(TaskStatus::InputRequired, 20) };
+        working().observe(&seen, &policy()).next
+    };
+    assert_eq!(working().unmet_input(), None, "it works");
+    let nothing = working().observe(&sight(TaskStatus::InputRequired, 20), &policy()).next;
+    assert_eq!(nothing.unmet_input(), Some(Vec::new()), "it sent no question");
+    assert_eq!(nothing.phase(at(21)), Phase::Running, "nobody is asked");
+    assert_eq!(needs(&[("s", Ask::Sampling)]).unmet_input(), Some(vec![&Ask::Sampling]));
+    assert_eq!(needs(&[("a", form()), ("s", Ask::Sampling)]).unmet_input(), None, "a person can go on");
+    let answered = needs(&[("a", form())]).answer(accept(None), at(21)).expect("open").0.next;
+    assert_eq!(answered.unmet_input(), None, "an answer is on its way");
+    let seen = Observation { outstanding: Some(asks(&[("s", Ask::Sampling)])), ..sight(TaskStatus::InputRequired, 20) };
+    let agents = given(Audience::People).observe(&seen, &policy()).next;
+    assert_eq!(agents.unmet_input(), None, "its agent is asked");
+}

@@ -196,6 +196,10 @@ pub(crate) fn status_line(task: &TaskDto) -> String {
     }
     if let Some(ended) = &task.server_ended {
         parts.push(server_ended(ended));
+    } else if let Some(trouble) = &task.trouble {
+        let since = task.contact.failing_since.as_deref().filter(|_| task.contact.failures > 1).and_then(moment);
+        let since = since.map(|since| format!(" (the first {})", time::ago(since, now))).unwrap_or_default();
+        parts.push(format!("{}{since}", one_line(trouble)));
     } else if let Some(last) = &task.contact.last {
         parts.push(one_line(last));
     }
@@ -241,6 +245,9 @@ pub(crate) fn saying(task: &TaskDto) -> String {
     if task.over {
         return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
     }
+    if let Some(trouble) = &task.trouble {
+        return one_line(trouble);
+    }
     let message = task.status_message.as_deref().map(one_line).filter(|text| !text.is_empty());
     match (progress(task), message) {
         (Some(progress), Some(message)) => format!("{progress} · {message}"),
@@ -252,7 +259,7 @@ fn result_line(result: &ResultDto) -> String {
     match (result.state, result.bytes) {
         (ResultState::Stored, Some(bytes)) => format!("result of {} bytes", grouped(bytes)),
         (ResultState::NotFetched, _) => "the result is being fetched".into(),
-        (ResultState::Unavailable, _) => "the server no longer has the result".into(),
+        (ResultState::Unavailable, _) => "the server sent no result".into(),
         (ResultState::Stored, None) => String::new(),
     }
 }
