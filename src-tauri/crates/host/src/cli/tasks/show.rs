@@ -174,10 +174,11 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
             screen.line(&format!("  answered by {} {at}: {} ({}{ended})", answer.by, answer.action, answer.delivery));
         }
         (None, Some(why)) => screen.line(&format!("  {}", one_line(why))),
-        (None, None) => {
+        (None, None) if request.is_for_people() => {
             let id = short_id(&task.id, !screen.is_terminal());
             screen.line(&format!("  to answer: {}", answer_command(id, request)));
         }
+        (None, None) => screen.line("  people do not answer this; its agent is asked"),
     }
 }
 
