@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 
 const FIRST_LIMIT_BYTES = 300_000;
 /** A little above what it is, so that it cannot grow unnoticed; whoever raises it says why in decision 0032. */
-const WHOLE_LIMIT_BYTES = 446_200;
+const WHOLE_LIMIT_BYTES = 447_200;
 const folder = new URL("../dist/assets/", import.meta.url);
 const page = await readFile(new URL("../dist/index.html", import.meta.url), "utf8");
 const sizes = new Map();
