@@ -2989,8 +2989,10 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
-/** What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
- * asks nothing that can be answered here, or it sent no result. Left out while nothing does. */
+/**
+ * What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
+ * asks nothing that can be answered here, or it sent no result. Left out while nothing does.
+ */
 trouble?: string,
 /** How a person ended its server, when it is lost for that. */
 serverEnded?: ServerEndedDto,
@@ -3381,8 +3383,10 @@ usual: UsualDto | null,
 elapsedMs: number,
 /** What is known about reaching it. */
 contact: ContactDto,
-/** What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
- * asks nothing that can be answered here, or it sent no result. Left out while nothing does. */
+/**
+ * What keeps it from going on or its result from coming, as a sentence: its polls fail, its server needs input and
+ * asks nothing that can be answered here, or it sent no result. Left out while nothing does.
+ */
 trouble?: string,
 /** How a person ended its server, when it is lost for that. */
 serverEnded?: ServerEndedDto,

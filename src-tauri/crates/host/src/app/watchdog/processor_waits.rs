@@ -96,7 +96,13 @@ mod tests {
     fn this_thread_runs() {
         let number = std::fs::read_link("/proc/thread-self").expect("a link");
         let number = number.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
-        let read = reading(number.expect("a number")).expect("the kernel counts");
-        assert!(read.is_runnable && read.ran > Duration::ZERO, "{read:?}");
+        let number = number.expect("a number");
+        let read = || reading(number).expect("the kernel counts");
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        // The kernel brings its count up to date at each of its ticks.
+        while read().ran == Duration::ZERO && std::time::Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        assert!(read().is_runnable && read().ran > Duration::ZERO, "{:?}", read());
     }
 }
