@@ -1,5 +1,6 @@
-//! Sizes of what is stored as people read them, and what exceeds a limit and cannot be removed: one sentence for `storage
-//! show` and `doctor`.
+//! Sizes of what is stored as people read them, and what exceeds a limit and cannot be removed.
+//!
+//! One sentence for `storage show` and `doctor`. Nothing is measured or removed here: that is the registry's.
 
 use crate::dto::StorageDto;
 use crate::format::tokens::grouped;
@@ -8,10 +9,11 @@ use crate::format::tokens::grouped;
 /// all of it. The one form of everything that the core and its command line say; the window has its own.
 #[must_use]
 pub fn bytes(of: u64) -> String {
-    match (of >> 20, of >> 10) {
+    let (gib, mib, kib) = (of >> 30, of >> 20, of >> 10);
+    match (mib, kib) {
         (0, 0) => format!("{of} B"),
         (0, kib) => format!("{kib} KiB"),
-        (mib, _) if of.is_multiple_of(1 << 30) => format!("{} GiB", grouped(mib >> 10)),
+        _ if gib > 0 && of.trailing_zeros() >= 30 => format!("{} GiB", grouped(gib)),
         (mib, _) => format!("{} MiB", grouped(mib)),
     }
 }
