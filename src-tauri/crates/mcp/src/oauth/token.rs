@@ -252,7 +252,12 @@ impl ServerToken {
         let Bearer::Token(sent) = sent else {
             // What ended the sign-in before says more.
             let asks = self.asks_for_sign_in();
-            self.state.write().needed.get_or_insert(asks);
+            let mut state = self.state.write();
+            if state.header.is_some() && state.needed.is_none() {
+                // A person signed in while it was under way.
+                return RefusedRequest::TryAgain;
+            }
+            state.needed.get_or_insert(asks);
             return RefusedRequest::NeedsPerson;
         };
         {
