@@ -79,7 +79,7 @@ pub(crate) fn of_library(error: &AuthError, at: &str) -> SignInFault {
         )),
         AuthError::TokenExchangeFailed(text) if is_temporary(text) => fault(
             format!("`{at}` gave no token: it cannot be reached, or has a problem of its own"),
-            "Sign in again, now or later. Taskwarden does not do that by itself: what the browser brought is good once.",
+            "Sign in again, now or later. Taskwarden cannot repeat it: the code from the browser works only once.",
         ),
         AuthError::TokenExchangeFailed(_) => fault(
             format!("`{at}` gave no token that can be used"),

@@ -1,4 +1,5 @@
 /* Text of the row's cells. Each fits its column; the title attribute has the rest. */
+import { sentence } from "$lib/actions";
 import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
 import { singleLine } from "$lib/design";
 import { bytes } from "$lib/format/bytes";
@@ -122,7 +123,7 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
   if (row.paused && row.phase === "waiting") return { text: whyPaused(row.paused, row), isServers: false };
   if (row.says)
     return { text: row.phase === "waiting" ? firstSentence(row.says) : singleLine(row.says), isServers: true };
-  if (row.trouble) return { text: singleLine(row.trouble), isServers: false };
+  if (row.trouble) return { text: sentence(singleLine(row.trouble)), isServers: false };
   if (row.over && row.resultBytes !== null) return { text: TASKS.resultOf(bytes(row.resultBytes)), isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "")
     return { text: singleLine(row.statusMessage), isServers: true };

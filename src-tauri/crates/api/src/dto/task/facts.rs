@@ -2,6 +2,8 @@
 //!
 //! Each is made from one of the three truths alone and decides nothing.
 
+use std::collections::BTreeSet;
+
 use domain::server::ServerAct;
 use domain::task::input_request::Ask;
 use domain::task::observation::Progress;
@@ -343,7 +345,7 @@ pub(crate) fn trouble(task: &TaskHandle, failing: Option<&FailingPolls>) -> Opti
     }
     if let (Contact::Fresh { .. }, Some(asks)) = (&task.contact, task.unmet_input()) {
         let why = unmet_reasons(&asks);
-        return Some(format!("the server says that it needs input, and asks nothing that can be answered here: {why}"));
+        return Some(format!("needs input, but asks nothing that can be answered here: {why}"));
     }
     (task.view.outcome() == Some(&Outcome::Unavailable)).then(|| NO_RESULT.to_owned())
 }
@@ -352,18 +354,18 @@ pub(crate) fn trouble(task: &TaskHandle, failing: Option<&FailingPolls>) -> Opti
 pub(crate) const NO_RESULT: &str = "the server sent no result";
 
 fn unmet_reasons(asks: &[&Ask]) -> String {
-    let mut reasons: Vec<String> = Vec::new();
+    let (mut methods, mut unknown) = (BTreeSet::new(), BTreeSet::new());
     for ask in asks {
-        let reason = match ask {
-            Ask::Sampling => "people do not answer `sampling/createMessage`".to_owned(),
-            Ask::Roots => "people do not answer `roots/list`".to_owned(),
-            Ask::Unsupported(what) => format!("it sent `{what}`"),
-            Ask::Form { .. } | Ask::Visit { .. } => continue,
-        };
-        if reasons.len() < UNMET_REASONS_MAX && !reasons.contains(&reason) {
-            reasons.push(reason);
+        match ask {
+            Ask::Sampling => _ = methods.insert("`sampling/createMessage`"),
+            Ask::Roots => _ = methods.insert("`roots/list`"),
+            Ask::Unsupported(what) => _ = unknown.insert(format!("it sent `{what}`")),
+            Ask::Form { .. } | Ask::Visit { .. } => {}
         }
     }
+    let methods: Vec<_> = methods.into_iter().collect();
+    let for_programs = (!methods.is_empty()).then(|| format!("people do not answer {}", methods.join(" or ")));
+    let reasons: Vec<_> = for_programs.into_iter().chain(unknown).take(UNMET_REASONS_MAX).collect();
     if reasons.is_empty() { "it sent no question".to_owned() } else { reasons.join(", ") }
 }
 
